@@ -226,14 +226,14 @@ def second_variable(pairs: Pairs, row: int, i: int, Ki: Singles) -> int:
     for tile in range(pairs.second * row, pairs.tops.size if row == 1 else pairs.second):
         a, b = begins[tile], begins[tile + 1]
         j = a % n
-        gain = gain_in_tile(F[a:b], fall[a:b], Ki[j : j + b - a], diagonal[j : j + b - a], own, top, least)
+        gain = gain_in_tile(F[a:b], fall[a:b], Ki[j:], diagonal[j:], own, top, least)
         if gain > best:
             best, at = gain, tile
     if at < 0:
         return -1
     a, b = begins[at], begins[at + 1]
     j = a % n
-    return a + where_gain_is(F[a:b], fall[a:b], Ki[j : j + b - a], diagonal[j : j + b - a], own, top, least)  # type: ignore[no-any-return]
+    return a + where_gain_is(F[a:b], fall[a:b], Ki[j:], diagonal[j:], own, top, least)  # type: ignore[no-any-return]
 
 
 @inner

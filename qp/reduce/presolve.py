@@ -99,9 +99,9 @@ class Presolve:
 
     def dual(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (y, z_bounds) of the given program for multipliers y and z of the presolved program."""
-        if self.removed is None or self.kept is None:
+        if self.removed is None:
             return y, z
-        rows, bounds = np.zeros(self.kept.size), z.copy()
+        rows, bounds = np.zeros(self.removed.l.size), z.copy()
         rows[self.kept] = y
         postsolve(self.removed, rows, bounds)
         return rows, bounds

@@ -238,11 +238,11 @@ def factor_conditions(w: Conditions, i: int) -> None:
         return
     for j in range(w.m):
         if theta[j] > 0.0 or w.sides.cone[j] >= 0:
-            gather(B[j * n : (j + 1) * n], w.columns, rows[j * f : (j + 1) * f])
+            gather(B[j * n :], w.columns, rows[j * f : (j + 1) * f])
     reflect(w.sides, w.unit, rows, f, False)
     for g in range(f):
         column = w.columns[g]
-        gather(P[column * n : (column + 1) * n], w.columns, w.H[g * f : (g + 1) * f])
+        gather(P[column * n :], w.columns, w.H[g * f : (g + 1) * f])
         if w.r > w.m:
             w.H[g * f + g] += theta[w.m + column]
     for g in range(w.hard):

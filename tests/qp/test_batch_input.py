@@ -148,35 +148,6 @@ def test_forms_that_only_one_package_knows():
     check_refused("qp", "A", lambda: KernelMatrix(np.eye(N), "linear"))
 
 
-def test_cones_and_pairs_are_refused_as_alone():
-    given, c = conic(), np.ones((K, N))
-    for change, message in (
-        ({"cones": [socp.NonNeg(2)]}, "cones must add up to the 3 rows of G"), ({"cones": "K"}, r"cones\[0\] must"),
-        ({"h": None}, "G and h go together"), ({"A": None}, "A and b go together"), ({"h": 1.0}, "h must be a vector"),
-        ({"h": np.full(N, np.inf), "cones": [socp.SecondOrder(N)]}, "h must be finite in a second-order cone"),
-        ({"b": 1.0}, "b must be a vector"),
-    ):  # fmt: skip
-        for solve, own in ((socp.solve, {}), (socp.solve_many, {"c": c})):
-            with pytest.raises(ProgramError, match=message):
-                solve(**{**given, "cones": [socp.NonNeg(N)], **own, **change})
-    with pytest.raises(ProgramError, match=r"h\[2, 1\] \(cones\[0\]\) is inf"):
-        h = np.ones((K, N))
-        h[2, 1] = np.inf
-        socp.solve_many(**{**given, "h": h}, cones=[socp.SecondOrder(N)])
-
-
-def test_rows_and_sides_are_refused_as_alone():
-    q = np.ones((K, N))
-    for change, message in (
-        ({"l": None, "u": None}, "A came without the sides"), ({"A": None}, "but A is missing"),
-        ({"l": 2.0}, "l must be at most u"), ({"lb": np.inf}, r"lb\[0\] is inf: that side can never hold"),
-        ({"ub": -1e20}, r"ub\[0\] is -inf"), ({"u": [1.0, np.nan]}, r"u must not be NaN, but u\[1\] is"),
-    ):  # fmt: skip
-        for solve, own in ((qp.solve, {}), (qp.solve_many, {"q": q})):
-            with pytest.raises(ProgramError, match=message):
-                solve(**{**quadratic(), **own, **change})
-
-
 def test_what_solve_takes_a_batch_takes():
     pd, good = pytest.importorskip("pandas"), quadratic()
     expected = qp.solve(**good).objective

@@ -44,21 +44,6 @@ def test_types_and_constants_of_torch():
         solve(torch.zeros((1, 1)), torch.tensor([1.0]))
 
 
-def test_a_layer_learns_what_bounds_the_answer():
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    from qp.interop.torch import solve
-
-    wanted, ub = torch.tensor([0.3, 0.7], dtype=torch.float64), torch.ones(2, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.SGD([ub], lr=0.4)
-    for _ in range(30):
-        x, _, _ = solve(torch.eye(2, dtype=torch.float64), torch.full((2,), -2.0, dtype=torch.float64), lb=0.0, ub=ub)
-        loss = ((x - wanted) ** 2).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert loss.item() < 1e-10
-
-
 @pytest.mark.parametrize("batch", [False, True])
 def test_gradients_of_jax(batch):
     jax = pytest.importorskip("jax", reason="JAX is not installed")

@@ -1,7 +1,5 @@
 """Quadratic programs solved: known answers, statuses, updates of every kind, warm starts."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -83,16 +81,6 @@ def test_dual_infeasible(name, kkt):
     assert program.q @ solution.x == pytest.approx(-1.0)
 
 
-def test_signs_of_the_multipliers():
-    # min 1/2 (x - 3)^2 over [0, 1] pushes at the upper side, over [5, 9] at the lower
-    high, low = (qp.solve([[1.0]], [-3.0], lb=lb, ub=ub) for lb, ub in ((0, 1), (5, 9)))
-    assert high.z_bounds[0] == pytest.approx(2.0) and low.z_bounds[0] == pytest.approx(-2.0)
-    high, low = (qp.solve([[1.0]], [-3.0], A=[[1.0]], l=[l], u=[u]) for l, u in ((0, 1), (5, 9)))
-    assert high.y[0] == pytest.approx(2.0) and low.y[0] == pytest.approx(-2.0)
-    fixed = qp.solve([[1.0]], [-3.0], lb=5, ub=5)
-    assert fixed.z_bounds[0] == pytest.approx(-2.0)
-
-
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array, sp.coo_matrix, lambda P: LowRank(np.linalg.cholesky(P))])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_forms_and_scales_of_the_hessian(form, scale):
@@ -143,10 +131,32 @@ def test_the_engine_goes_on_until_the_test_holds_in_the_form_of_the_quadratic_pr
     assert calls == list(range(len(solution.trace) - 1))  # one run; its last iterate is not shown to the callback
 
 
-def test_printed_and_pickled():
-    solution = qp.solve(EYE, [1, 1], lb=0)
-    assert repr(pickle.loads(pickle.dumps(solution))) == repr(solution)
-    assert "optimal" in repr(solution) and len(repr(solution)) < 200
+def test_a_hardly_indefinite_P_is_judged_by_its_own_diagonal():
+    # -1 next to 1e10 exceeds rounding; with bounds of 2e6, -1e-9 next to 1e3 changes the objective by 2000
+    for P, size in ((np.diag([1e10, -1.0]), 1.0), (np.diag([1e3, -1e-9]), 2e6)):
+        with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+            Solver(QuadraticProgram(P, [0.0, 0.0], lb=-size, ub=size))
+    assert qp.solve(np.diag([1.0, -1e-15]), [1.0, 1.0], lb=-1.0, ub=1.0).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_a_P_that_is_indefinite_in_fixed_variables_only_is_refused_all_the_same(presolve):
+    # fixed by equal bounds, and by a row that presolve turns into bounds
+    for more in ({"lb": [-1.0, 2.0], "ub": 2.0}, {"A": [[0.0, 3.0]], "l": 6.0, "u": 6.0}):
+        with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+            qp.solve(np.diag([1.0, -1.0]), [0.0, 0.0], presolve=presolve, **more)
+    fixed = Solver(QuadraticProgram(sp.eye_array(2), [0.0, 0.0], lb=[-1.0, 2.0], ub=2.0), presolve=presolve)
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        fixed.update(P_data=[1.0, -1.0])
+    assert fixed.solve().objective == pytest.approx(2.0)
+
+
+def test_answers_do_not_share_memory():
+    solver = Solver(planted_quadratic(np.random.default_rng(3), n=14)[0])
+    one = solver.solve()
+    kept = one.x.copy()
+    one.x[:] = one.cone_solution.x[:] = 7.0
+    np.testing.assert_allclose(solver.solve(warm_start=True).x, kept, atol=1e-6)
 
 
 # ---- update
@@ -186,9 +196,3 @@ def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
     assert solver.solve(warm_start=True).status is solver.solve().status is Status.OPTIMAL
     assert [start is None for start in starts] == [True, False, True]
     np.testing.assert_array_equal(starts[1], first.x)
-
-
-def test_rows_without_sides_are_refused():
-    with pytest.raises(ProgramError, match=r"A came without the sides of its rows, l <= Ax <= u"):
-        qp.solve(EYE, [1, 1], A=[[1, 1]])
-    assert qp.solve(EYE, [1, 1], A=np.zeros((0, 2))).status is Status.OPTIMAL

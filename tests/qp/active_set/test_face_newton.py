@@ -228,5 +228,6 @@ def test_extremes_and_the_multiplier_between_them():
     program.x[0] = program.ub[0]
     assert extremes(program, 0, 4)[:2] == (3, 0)
     assert extremes(program, 0, 0) == (-1, -1, np.inf, -np.inf)
-    assert row_multiplier(1, 3, -4.0, 3.0) == 0.5 and row_multiplier(-1, -1, np.inf, -np.inf) == 0.0
+    assert row_multiplier(1, 0, -4.0, 3.0) == row_multiplier(0, 1, -4.0, 3.0) == 0.5
+    assert row_multiplier(-1, -1, np.inf, -np.inf) == 0.0
     assert row_multiplier(-1, 3, np.inf, 3.0) == -3.0 and row_multiplier(1, -1, -4.0, -np.inf) == 4.0

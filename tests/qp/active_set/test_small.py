@@ -19,7 +19,7 @@ from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
-from socp.plan.costs import method_seconds
+from socp.plan.costs import COSTS, method_seconds
 from socp.verify.stopping import residuals
 from tests.support.programs import check
 
@@ -429,6 +429,10 @@ def test_it_leaves_again_where_it_takes_longer(monkeypatch):
     for _ in range(17):
         solver.solve(warm_start=True)
     assert solver.dual_active_set is not None
+    work, steps = solver.dual_active_set._room.work, program.n * (program.n + program.m)
+    for seconds in (1e-3, 0.1):  # a step is a product with all rows
+        solver.dual_active_set._room.allow(seconds)
+        assert work.max_steps == int(seconds * COSTS.dual_flops / (2.0 * steps))
     monkeypatch.setattr(Room, "allow", lambda room, seconds: setattr(room.work, "max_steps", -1))
     for b in sides:
         solver.update(l=b, u=b)

@@ -64,25 +64,26 @@ def test_a_row_for_the_first_variables_and_one_for_the_last(sides, total):
     assert again.objective == pytest.approx(full.objective, rel=1e-8)
 
 
-def test_rows_that_share_variables_or_alternate_are_not_for_it():
-    program = machine(100)
-    signs, first = program.P.signs, np.arange(100) < 40
-    rows = {
-        "alternate": [signs * (signs > 0.0), signs * (signs < 0.0)],
-        "share": [signs, signs * first],
-        "leave some out": [signs * (np.arange(100) < 39), signs * ~first],
-        "are not along the signs": [signs * first, np.where(first, 0.0, 1.0)],
-    }
-    for A in rows.values():
-        other = qp.QuadraticProgram(program.P, program.q, np.array(A), 0.0, 0.0, 0.0, 1.0)
-        assert other.rows_along_signs() is None and qp.Solver(other).active_set is None
-    last = qp.QuadraticProgram(
-        program.P, program.q, np.array([signs * first, 2.0 * signs * ~first]), 0.0, 0.0, 0.0, 1.0
-    )
-    found, slopes, ends = last.rows_along_signs()
-    assert found.tolist() == [0, 1] and slopes.tolist() == [1.0, 2.0] and ends == [0, 40, 100]
-    swapped = qp.QuadraticProgram(program.P, program.q, last.A[[1, 0]], 0.0, 0.0, 0.0, 1.0)
-    assert swapped.rows_along_signs() is None
+def test_two_variables_of_a_sample_are_split_so_that_both_rows_hold():
+    rng, n, most, rows = np.random.default_rng(0), 30, 2.0, np.zeros((2, 60))
+    rows[0, :30] = rows[1, 30:] = 1.0
+    rows[1] *= -1.0
+    P = qp.KernelMatrix(rng.normal(size=(n, 2)), "rbf", signs=np.repeat([1.0, -1.0], n))
+    for total in (12.0, 20.0, 29.0, 31.0):
+        program = qp.QuadraticProgram(P, np.zeros(2 * n), rows, [total, -total], [total, -total], 0.0, most)
+        run = qp.Solver(program).active_set._start(None)
+        twice, u = np.arange(3, 20), run.pairs.u
+        u[:] = 0.0
+        u[twice] = rng.uniform(-0.5, 0.5, twice.size)  # sums of x_i and -x_(i + n)
+        sums, room = u[twice].copy(), (most - np.abs(u[twice])).sum()
+        missing = total - np.maximum(sums, 0.0).sum()
+        assert run._share(twice) == (0.0 <= missing < room)
+        np.testing.assert_allclose(u[twice] + u[twice + n], sums, atol=1e-14)
+        if missing < room:
+            assert u[:n].sum() == pytest.approx(total, rel=1e-14)
+            assert (0.0 <= u[:n]).all() and (u[:n] <= most).all() and (-most <= u[n:]).all() and (u[n:] <= 0.0).all()
+            moves = u[twice] - np.maximum(sums, 0.0)
+            np.testing.assert_allclose(moves / (most - np.abs(sums)), missing / room, rtol=1e-12)
 
 
 def pairs_in_numpy(K, u, F, lower, upper, has_row, least, tol):

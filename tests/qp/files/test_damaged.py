@@ -181,6 +181,7 @@ MATLAB = {
     "no columns": (sparse(1, bytes(4)), "A is no valid sparse matrix"),
     "an index that is no integer": (sparse(1, bytes(4), 0, 1).replace(b"\5\0\4\0", b"\7\0\4\0"), "where numbers were"),
     "the size of an element": (struct.pack("<2I", 14, 2**32 - 1), "an element of 4294967295 bytes does not fit"),
+    "a small size": (struct.pack("<2I", 5 << 16 | 14, 0) + bytes(8), "an element of 5 bytes does not fit"),
     "a size that is said": (packed(struct.pack("<2I", 14, 2**32 - 1)), "decompresses to more than"),
     "another size": (packed(struct.pack("<2I", 14, 8) + bytes(10**7)), "has not the size that it"),
     "no variable": (element("<", 9, bytes(16)), "an element of kind 9 stands where a variable was expected"),

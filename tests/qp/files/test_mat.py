@@ -168,6 +168,8 @@ ERRORS = {
                       "line 23: BOUNDS: LO, UP, FX, FR, MI or PL was expected, but 'UB'"),
     "bound without value": (change(" UP BND       X                  4.0", " UP X"),
                             "line 23: BOUNDS: 'UP X' does not fit"),
+    "bound with two values": (change(" UP BND       X                  4.0", " FR BND X 4.0 5.0"),
+                              "line 23: BOUNDS: 'FR BND X 4.0 5.0' does not fit"),
     "bound twice": (change(" LO BND       Y ", " UP BND       X "), "line 24: an upper bound is given twice"),
     "empty bounds": (change(" LO BND       Y                 -1.0", " LO BND       Y                  2.0"),
                      "line 25: BOUNDS: 2 <= x <= 1 is empty"),

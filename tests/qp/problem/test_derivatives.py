@@ -63,22 +63,6 @@ def test_beside_central_differences(seed):
     assert gradient.differentiable and found == pytest.approx(expected, rel=1e-6, abs=1e-6 * size)
 
 
-@pytest.mark.parametrize("mu", [1e-3, 0.1])
-@pytest.mark.parametrize("seed", range(4))
-def test_the_point_of_the_path_is_smooth(seed, mu):
-    data, change, weights = drawn(seed)
-    sol = qp.solve(**data, tol=1e-10)
-    at = sol._linearized(mu).at
-    values = data["A"] @ at.x
-    wide = data["l"] < data["u"]
-    upper, lower = (data["u"] - values)[wide], (values - data["l"])[wide]
-    np.testing.assert_allclose(at.w[: wide.size][wide], mu / upper - mu / lower, rtol=1e-6, atol=1e-8)
-    gradient = sol.vjp(*weights, smoothing=mu)
-    assert gradient.differentiable
-    expected = difference(data, change, weights, 1e-5, mu)
-    assert along(gradient, change) == pytest.approx(expected, rel=1e-5, abs=1e-5)
-
-
 def dense_of(matrix):
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
@@ -186,19 +170,3 @@ def test_what_cannot_be_differentiated_is_refused():
         pickle.loads(pickle.dumps(sol)).vjp()
     with pytest.raises(qp.ProgramError, match="only an optimal answer"):
         qp.solve(None, [1.0], ub=0.0).vjp()
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_a_redundant_copy_of_an_active_row_changes_no_gradient(seed):
-    rng = np.random.default_rng(seed)
-    M, q, A = rng.standard_normal((10, 10)), rng.standard_normal(10), rng.standard_normal((6, 10))
-    P, x, dx = M @ M.T / 10 + 0.1 * np.eye(10), 0.3 * rng.standard_normal(10), rng.standard_normal(10)
-    l, u, lb, ub = A @ x - rng.random(6), A @ x + rng.random(6), x - rng.random(10), x + rng.random(10)
-    one = qp.solve(P, q, A=A, l=l, u=u, lb=lb, ub=ub, tol=1e-10)
-    two = qp.solve(
-        P, q, A=A[[*range(6), 0, 1]], l=l[[*range(6), 0, 1]], u=u[[*range(6), 0, 1]], lb=lb, ub=ub, tol=1e-10
-    )
-    expected, found = one.vjp(dx, one.y), two.vjp(dx, one.y[[*range(6), 0, 1]])  # the multipliers of equal rows add up
-    assert one.status == two.status == "optimal" and expected.differentiable
-    np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(found.lb + found.ub, expected.lb + expected.ub, rtol=0, atol=1e-8)

@@ -169,6 +169,12 @@ def test_rows_along_the_signs():
     assert along(A, [-np.inf, 1.0, 2.0], [np.inf, 1.0, 2.0]) == [[1, 2], [-0.5, 3.0], [0, 3, 4]]
     assert along(A[1:], [1.0, 2.0], [1.5, 2.0]) is along(A, 0.0, 0.0) is along(A[[2, 1]], 1.0, 1.0) is None
     assert along([signs * [1, 1, 1, 2]], 0.0, 0.0) is along([np.abs(signs)], 0.0, 0.0) is None
+    first = np.arange(4) < 2
+    for rows in (  # that alternate, share variables, and leave one out
+        [signs * (signs > 0.0), signs * (signs < 0.0)], [signs, signs * first],
+        [signs * (np.arange(4) < 1), signs * ~first],
+    ):  # fmt: skip
+        assert along(rows, 0.0, 0.0) is None
     asked = []
     program = qp.QuadraticProgram(P, np.zeros(4))
     with pytest.MonkeyPatch.context() as patch:

@@ -71,6 +71,7 @@ def test_sides_of_1e20_are_infinite():
     ({"P": sp.csc_array(np.triu(np.ones((3, 3))))}, "P must be symmetric, but "),
     ({"P": LowRank(np.ones((2, 1)))}, "P must have shape (3, 3) (3 variables in q), but (2, 2) came"),
     ({"A": None}, "l and u are the sides of the rows of A, but A is missing"),
+    ({"l": None, "u": None}, "A came without the sides of its rows, l <= Ax <= u"),
     ({"A": np.ones((2, 2))}, "A must have shape (any, 3) (3 variables in q), but (2, 2) came"),
     ({"l": [1.0]}, "l must have 2 entries (the rows of A), but 1 came"),
     ({"u": [1.0, 2.0, 3.0]}, "u must have 2 entries (the rows of A), but 3 came"),
@@ -92,6 +93,11 @@ def test_one_wrong_argument(change, message):
     if change != {"offset": None}:  # `solve` takes None as no offset
         with pytest.raises(ProgramError, match="^" + re.escape(message)):
             qp.solve(**(GOOD | change))
+    if "offset" not in change:
+        batch = GOOD | {"q": np.ones((2, 3))} | change
+        del batch["offset"]
+        with pytest.raises(ProgramError, match="^" + re.escape(message)):
+            qp.solve_many(**batch)
 
 
 def test_solve_takes_a_program_or_its_data_and_not_both():

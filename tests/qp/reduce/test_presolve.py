@@ -103,18 +103,6 @@ def test_multipliers_of_what_is_left_weigh_as_much_in_the_given_rows(seed):
         assert own == pytest.approx(supported(y, left.l, left.u) + supported(z, left.lb, left.ub), rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["dense", "low rank", "sparse", "none"])
-def test_every_form_of_the_hessian(kind):
-    rng = np.random.default_rng(1)
-    F = rng.normal(size=(8, 3))
-    P = {"dense": F @ F.T, "low rank": LowRank(F, 0.1), "sparse": sp.diags_array(np.arange(8.0)), "none": None}[kind]
-    A = np.vstack([np.eye(8)[:3], rng.normal(size=(2, 8)), np.zeros((1, 8))])
-    program = QuadraticProgram(P, rng.normal(size=8), A, [0.5, -1, -2, -1, -1, 0], [0.5, 1, 2, 1, 1, 0], -5.0, 5.0)
-    left = Presolve(program)
-    assert left.program.P is program.P and left.program.m == 2
-    solve_and_check(program, objective=qp.solve(program, presolve=False).objective)
-
-
 def test_nothing_found_is_the_program_itself():
     rng = np.random.default_rng(0)
     program = QuadraticProgram(np.eye(3), np.ones(3), rng.normal(size=(4, 3)), l=-1.0, u=1.0, lb=0.0)
@@ -123,19 +111,6 @@ def test_nothing_found_is_the_program_itself():
     y, z = np.ones(4), np.ones(3)
     assert presolved.dual(y, z) == (y, z)
     assert Presolve(padded(program, rng), wanted=False).kept is None
-
-
-@pytest.mark.parametrize("y", [0.3, -0.3, 2.0, -2.0, 0.0])
-@pytest.mark.parametrize("z", [0.3, -0.3, 2.0, -2.0, 0.0])
-def test_each_side_of_a_row_and_of_a_variable_has_a_row_of_its_own(y, z):
-    rows = [[1, 1], [2, 2], [-1, -1], [2, 0], [-4, 0]]
-    program = QuadraticProgram(None, [1.0, 1.0], rows, [-5, *4 * [-INF]], [5, 2, 0.5, 3, 2], lb=-9.0, ub=9.0)
-    presolved = Presolve(program)
-    left = presolved.program
-    np.testing.assert_array_equal([left.l[0], left.u[0], left.lb[0], left.ub[0]], [-0.5, 1.0, -0.5, 1.5])
-    found, bounds = presolved.dual(np.array([y]), np.array([z, 0.0]))
-    assert found.tolist() == [0.0, max(y, 0.0) / 2.0, max(-y, 0.0), max(z, 0.0) / 2.0, max(-z, 0.0) / 4.0]
-    assert not bounds.any()
 
 
 CURVED = np.vstack([np.eye(8) + 1.0, np.zeros((3, 8))])  # F of P = F F', in the first eight of eleven variables

@@ -304,6 +304,21 @@ def test_warm_starts_and_matrices_of_their_own(seed, own, moved, tol):
     check(many, lanes)
 
 
+def test_more_programs_than_their_own_matrices_have_entries():
+    rng, k = np.random.default_rng(0), 3 * LANES
+    P, A, ends = (
+        rng.uniform(1.0, 3.0, (k, 1, 1)),
+        rng.uniform(0.5, 2.0, (k, 1, 1)),
+        np.tile([0.2, 9.0, 0.4], (1, LANES)).T,
+    )
+    many = qp.solve_many(P, -np.ones((k, 1)), A=A, u=ends, tol=1e-10)
+    free, held = 1.0 / P[:, 0], ends / A[:, 0]
+    np.testing.assert_allclose(many.x, np.minimum(free, held), rtol=1e-7)
+    gradient = many.vjp(dx=np.ones((k, 1)))
+    np.testing.assert_allclose(gradient.q, np.where(free < held, -free, 0.0), atol=1e-7)
+    np.testing.assert_allclose(gradient.u, np.where(free < held, 0.0, held / ends), atol=1e-7)
+
+
 @pytest.mark.parametrize("settings", [{}, {"tol": 1e-4, "tol_abs": 1e-6}, {"max_iter": 7}])
 @pytest.mark.parametrize("seed", range(8))
 def test_second_order_cones(seed, settings):

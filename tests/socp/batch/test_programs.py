@@ -99,9 +99,8 @@ BAD = [
     ({"h": [-np.inf]}, r"h\[0\] is -inf"),
     ({"A": [[1.0, 1.0]], "b": [[1.0], [np.inf]]}, r"b must be finite, but b\[1, 0\] is inf"),
     ({"h": np.ones((3, 1))}, "leading axes must agree, but they are 2 of c, 3 of h"),
-    ({"A": [[1.0, 1.0]]}, "A and b go together"),
     ({"c": [1.0, 1.0]}, "no argument has a leading axis"),
-    ({"cones": [socp.NonNeg(2)]}, "cones must add up to the 1 rows of G"),
+    ({"h": [[1.0], [np.inf]], "cones": [socp.SecondOrder(1)]}, r"h\[1, 0\] \(cones\[0\]\) is inf"),
     ({"P": [np.eye(2), [[1.0, 0.5], [0.0, 1.0]]]}, r"P\[1\] must be symmetric, but P\[1\]\[0, 1\]"),
     ({"G": np.ones((2, 1, 3))}, r"G must have shape \(any, 2\) \(2 variables in c\), but \(2, 1, 3\) came"),
 ]

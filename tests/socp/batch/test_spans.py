@@ -134,11 +134,3 @@ def test_products_within_spans():
     assert np.allclose(out[:m], A2 @ x)
     multiply_transposed_shared(m, n, A2.ravel(), spans.column_first, spans.column_end, v, x)
     assert np.allclose(x, A2.T @ v[:m] + v[m:])
-
-
-def test_a_cone_couples_its_variables():
-    A = np.zeros((5, 4))
-    A[1, 1] = A[2, 3] = A[3, 0] = A[4, 2] = 1.0
-    spans = ordered_spans(np.eye(4)[None], A[None], np.arange(5), np.array([0, 3]))
-    assert list(spans.begin) == [0, 1, 1, 1] and list(spans.end) == [1, 4, 4, 4]
-    assert inside(spans, A, np.linalg.cholesky(np.eye(4) + np.outer(A[1] + A[2], A[1] + A[2])))

@@ -265,21 +265,6 @@ def test_lift():
     assert lift(1e6, 1.0) == -10.0
 
 
-def test_a_step_leaves_its_share_of_the_linear_residuals_and_stays_inside(form):
-    newton, point = at_a_point(form, 2)
-    before = np.concatenate(written_out(form, point)[:2])
-    affine = min(1.0, predict(newton, point))
-    sigma = (1.0 - affine) ** 3
-    alpha = min(1.0, 0.99 * correct(newton, point, sigma))
-    assert 0.0 < alpha <= 1.0
-    advance(newton, point, alpha)
-    after = np.concatenate(written_out(form, point)[:2])
-    np.testing.assert_allclose(after, (1 - alpha * (1 - sigma)) * before, rtol=1e-6, atol=1e-8 * np.abs(before).max())
-    assert point.tau > 0.0 and point.kappa > 0.0
-    measure(newton, point)
-    assert linearize(newton, point)  # s and z are in the interior
-
-
 ONE_CONE = ConeProgram([1.0, -2.0], [[3, 2], [3, 0], [3, -2]], [17, 8, 15], [SecondOrder(3)], P=np.diag([4.0, 3.0]))
 
 
@@ -383,13 +368,3 @@ def test_mu_is_smallest_at_the_descent_limit(seed):
         assert limit == pytest.approx(-0.5 * slope / curvature, rel=1e-5, abs=0.0)
     elif curvature < -1e-9 * scale:
         assert limit == np.inf
-
-
-def test_a_linear_program_has_no_descent_limit():
-    program = ConeProgram([1.0, 2.0], -np.eye(2), [0.0, 0.0], [NonNeg(2)], [[1.0, 1.0]], [1.0])
-    form = StandardForm(program)
-    newton, point = at_a_point(form, 0)
-    assert linearize(newton, point)
-    predict(newton, point)
-    correct(newton, point, 0.1)
-    assert descent_limit(newton, point) > 1e6  # only rounding errors limit the step

@@ -82,16 +82,6 @@ def test_a_change_is_the_program_with_the_new_values(rng):
     np.testing.assert_array_equal(h[ball.rows], [0.5, 2.0, 2.0, 2.0])
 
 
-def test_a_cone_is_a_norm_below_its_head(rng):
-    M, shift, point = rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)
-    p = socp.Blocks(v=3, t=1)
-    p.minimize(t=1.0)
-    p.equal(point, v=1.0)
-    p.cone("t", 0.5, shift, v=M)
-    sol = socp.solve(p.program())
-    np.testing.assert_allclose(sol.x[p.t], np.linalg.norm(M @ point + shift) - 0.5, rtol=1e-6)
-
-
 @pytest.mark.parametrize("kind", ["full", "blocks", "low rank", "low rank of one"])
 def test_quadratic_terms(rng, kind):
     F = rng.normal(size=(3, 2))

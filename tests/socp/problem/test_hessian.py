@@ -96,6 +96,11 @@ def test_some_of_the_variables(name):
     assert none.order == 0 and none.product(np.zeros(0)).size == 0
 
 
+def test_a_column_has_entries_beside_a_diagonal_of_zeros():
+    for P in (1.0 - np.eye(2), as_csc("P", 1.0 - np.eye(2)), KernelMatrix(np.eye(2), lambda A, B: 1.0 - A @ B.T)):
+        assert hessian_of(P, 2).has_entries(np.arange(2)).all()
+
+
 def test_a_program_answers_for_the_matrix_that_it_has_now():
     program = ConeProgram(np.zeros(N), P=FORMS["dense"][0])
     before = program.hessian

@@ -1,7 +1,5 @@
 """What `verbose` prints: header, one aligned line an iteration, footer, from the same records as the trace."""
 
-import contextlib
-import io
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +9,7 @@ import pytest
 import qp
 import socp
 from socp.problem.printing import COLUMNS
-from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum
+from tests.support.programs import DUAL_INFEASIBLE, PRIMAL_INFEASIBLE, planted_optimum
 
 NAMES = ["primal_objective", "dual_objective", "primal_residual", "dual_residual", "gap", "alpha", "mu", "seconds"]
 
@@ -89,19 +87,6 @@ def test_infeasible_programs_have_no_objective(capsys, programs):
         solution, lines = printed(capsys, one)
         assert f"{solution.status}: {solution.message}" in lines
         assert not any(line.startswith("  objective") for line in lines)
-
-
-def test_it_goes_where_print_goes():
-    stream = io.StringIO()
-    with contextlib.redirect_stdout(stream):
-        qp.solve([[1.0]], [1.0], lb=0, verbose=True)
-    assert "optimal" in stream.getvalue()
-
-
-def test_offset_is_in_the_printed_objectives(capsys):
-    solution, lines = printed(capsys, OPTIMAL["projection onto the disk"][0])
-    last = lines[lines.index(COLUMNS) + solution.iterations + 1].split()
-    assert float(last[1]) == pytest.approx(8.0) and float(last[2]) == pytest.approx(8.0)
 
 
 def test_notebooks_show_solutions_and_programs_as_tables(program):

@@ -60,6 +60,11 @@ def test_one_wrong_argument(change, message):
     if change != {"offset": None}:  # `solve` takes None as no offset
         with pytest.raises(ProgramError, match="^" + re.escape(message)):
             socp.solve(**(GOOD | change))
+    if "offset" not in change and "c" not in change:
+        batch = GOOD | {"c": np.ones((2, 3))} | change
+        del batch["offset"]
+        with pytest.raises(ProgramError, match="^" + re.escape(message)):
+            socp.solve_many(**batch)
 
 
 @pytest.mark.parametrize("kind", [NonNeg, SecondOrder])
