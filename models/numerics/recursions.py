@@ -362,7 +362,7 @@ def count_symbols(
 def diagonal_log_densities(values: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Return log densities (n, states) of independent normal variables at values (n, features), NaN left out."""
     out = np.empty((values.shape[0], means.shape[0]))
-    add_log_densities(
+    fill_log_densities(
         np.ascontiguousarray(values, dtype=np.float64), np.ascontiguousarray(means, dtype=np.float64),
         np.ascontiguousarray(1.0 / variances), np.ascontiguousarray(np.log(2.0 * np.pi * variances)), out,
     )  # fmt: skip
@@ -370,7 +370,7 @@ def diagonal_log_densities(values: np.ndarray, means: np.ndarray, variances: np.
 
 
 @kernel
-def add_log_densities(values: Matrix, means: Matrix, inverse: Matrix, constant: Matrix, out: Matrix) -> None:
+def fill_log_densities(values: Matrix, means: Matrix, inverse: Matrix, constant: Matrix, out: Matrix) -> None:
     """Set `out` as `diagonal_log_densities`; inverse is 1 / variance and constant log(2 pi variance)."""
     n, features = values.shape
     states = means.shape[0]

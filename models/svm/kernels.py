@@ -192,9 +192,10 @@ def inner_products(A: Any, B: Any) -> np.ndarray:
 def squares(A: Any) -> np.ndarray:
     """Return |a|^2 of every row a of A."""
     if sp.issparse(A):
-        A = A.tocsr()
-        sums = np.add.reduceat(np.append(A.data * A.data, 0.0), A.indptr[:-1])
-        return np.where(np.diff(A.indptr) > 0, sums, 0.0)
+        A, sums = A.tocsr(), np.zeros(A.shape[0])
+        used = np.flatnonzero(np.diff(A.indptr))
+        sums[used] = np.add.reduceat(A.data * A.data, A.indptr[used]) if used.size else 0.0
+        return sums
     return np.einsum("ij,ij->i", A, A)
 
 

@@ -95,20 +95,20 @@ def identity(n: int) -> sp.csc_array:
 class Sides(NamedTuple):
     """Rows l <= M x <= u with multipliers y: y_i > 0 belongs to u_i, y_i < 0 to l_i.
 
-    `beside` is the constant term that rows have besides M x, or None for the bounds of the variables, M = I, which are
+    `constant` is the term that rows have besides M x, or None for the bounds of the variables, M = I, which are
     compared without a sum.  With `holds_bounds`, rows with one entry are bounds, too, and have their own scale.
     """
 
     matrix: Any
     lower: np.ndarray
     upper: np.ndarray
-    beside: np.ndarray | float | None = None
+    constant: np.ndarray | float | None = None
     holds_bounds: bool = False
 
     @property
     def are_bounds(self) -> bool:
         """Whether the rows are the bounds of the variables."""
-        return self.beside is None
+        return self.constant is None
 
     def measure(
         self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
@@ -123,7 +123,7 @@ class Sides(NamedTuple):
 
     def terms(self, s: np.ndarray) -> np.ndarray | float | None:
         """Return the absolute values of the terms besides M x, or None for the bounds of the variables."""
-        return None if self.beside is None else np.abs(self.beside)
+        return None if self.constant is None else np.abs(self.constant)
 
     def support(self, y: np.ndarray) -> tuple[np.ndarray, Any]:
         """Return the sides that y multiplies in u'y+ - l'y-, infinite ones as 0, and max |y_i| at infinite sides."""
