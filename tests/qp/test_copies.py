@@ -96,6 +96,8 @@ def test_of_quadratic_programs(name):
         check_copies(found.cone_solution)
         for copied in COPIES:
             check_copies(copied(find()).cone_solution)
+        again = pickle.loads(pickle.dumps(find()))
+        np.testing.assert_array_equal(again.cone_solution.x, found.cone_solution.x)
     else:
         assert found.cone_solution is None
 

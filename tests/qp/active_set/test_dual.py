@@ -6,7 +6,7 @@ import pytest
 import qp
 from bench.programs import tiny
 from docs.teaching.faces import dual_active_set
-from qp.active_set.dual import BESIDE, UPPER, DualSet, add, append, settle
+from qp.active_set.dual import BESIDE
 from qp.active_set.small import DualActiveSet
 from qp.solver import KNOWN
 from socp.problem.settings import Settings
@@ -122,23 +122,6 @@ def test_where_sides_that_come_together_lead_nowhere_they_come_one_after_another
     assert tried == [BESIDE, np.inf]
     own(program)
     assert tried[2] == BESIDE
-
-
-def test_a_row_that_depends_on_the_others_takes_the_place_of_one():
-    """Rows (1, 0), (0, 1) are active; their sum is violated and replaces the row whose multiplier is zero first."""
-    w = DualSet(m=1, n=2)
-    w.M[:], w.columns[:] = [[ROOT, ROOT], [1.0, 0.0], [0.0, 1.0]], np.array([[ROOT, 1.0, 0.0], [ROOT, 0.0, 1.0]])
-    w.upper[:], w.lower[:], w.scale[:], w.margin[:] = [-3.0, -1.0, -1.0], -np.inf, 1.0, 1e-10
-    for i in (1, 2):
-        assert append(w, i)
-        w.side[i] = UPPER
-    settle(w)
-    np.testing.assert_allclose(w.u, [-1.0, -1.0])
-    w.multipliers[1] = 0.5  # the first to go
-    assert not append(w, 0) and add(w, 0, False)
-    assert w.rows[: w.count].tolist() == [1, 0] and w.side.tolist() == [UPPER, UPPER, 0]
-    settle(w)
-    np.testing.assert_allclose(w.Mu[0], -3.0)
 
 
 ROOT = np.sqrt(0.5)

@@ -12,7 +12,7 @@ from bench.programs import generate, learning
 from qp import QuadraticProgram, Solver
 from qp.active_set import method
 from qp.active_set.boxed import Block, BoxedProgram
-from qp.active_set.coordinate_descent import BLOCK, SHARE, add_rows, descend_in_blocks
+from qp.active_set.coordinate_descent import BLOCK, SHARE, descend_in_blocks
 from qp.active_set.method import ActiveSet
 from qp.plan.choice import choose_method
 from qp.problem import stopping
@@ -385,14 +385,3 @@ def test_descent_in_numpy(seed, row):
     np.testing.assert_allclose(program.x, x, rtol=0, atol=1e-9)
     np.testing.assert_allclose(program.g, g, rtol=0, atol=1e-9)
     assert abs(a @ program.x) < 1e-13 and (lb <= program.x).all() and (program.x <= ub).all()
-
-
-def test_rows_are_added_whatever_their_number():
-    rng = np.random.default_rng(0)
-    P, d = hessian(rng, 40), rng.normal(size=41)
-    d[3] = 0.0
-    for count in range(12):
-        which, g = rng.permutation(41)[: max(count, 1)], np.zeros(40)
-        add_rows(P, which, d, count, g)
-        inside = which[:count] < 40
-        np.testing.assert_allclose(g, d[:count][inside] @ P[which[:count][inside]], atol=1e-14)

@@ -346,13 +346,18 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*BAD, "P of another size", "P without symmetry", "A of wrong places", "no A"])
+@pytest.mark.parametrize(
+    "name", [*BAD, "a little curvature", "P of another size", "P without symmetry", "A of wrong places", "no A"]
+)
 def test_what_is_refused_once_is_refused_again(name, made, monkeypatch):
     p = tiny.rows(6, 5)
     data = {"P": p.P, "q": p.q, "A": p.A, "l": p.l, "u": p.u, "lb": p.lb, "ub": p.ub}
     wrong = sp.csc_matrix(p.A.toarray())
     wrong.indices[3] = 9
+    values, vectors = np.linalg.eigh(p.P)
+    bent = (vectors * np.append(-1e-7 * values[-1], values[1:])) @ vectors.T  # P + rho I has a factor
     other = {
+        "a little curvature": {"P": 0.5 * (bent + bent.T)},
         "P of another size": {"P": np.eye(5)}, "P without symmetry": {"P": np.eye(6) + np.eye(6, k=1)},
         "A of wrong places": {"A": wrong}, "no A": {"A": None},
     }  # fmt: skip

@@ -151,21 +151,6 @@ def test_without_newton_pairs_and_exact_gradients_go_on_to_the_answer(monkeypatc
     assert found.objective == pytest.approx(wanted.objective, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda p: qp.QuadraticProgram(p.P, p.q, p.A, 0.0, 0.0, 0.0, np.inf),  # no upper bounds
-        lambda p: qp.QuadraticProgram(p.P, p.q, np.ones((1, p.n)), 0.0, 10.0, 0.0, 1.0),  # a row of another kind
-        lambda p: qp.QuadraticProgram(p.P, p.q, np.vstack([p.P.signs, np.ones(p.n)]), [0, 0], [0, 9], 0.0, 1.0),
-    ],
-)
-def test_other_programs_have_their_matrix_made(change):
-    program = change(machine(60))
-    solver = qp.Solver(program)
-    assert not isinstance(solver.active_set, WorkingSet)
-    assert solver.solve().objective == pytest.approx(qp.solve(program.with_full_hessian()).objective, rel=1e-6)
-
-
 def test_an_indefinite_kernel_is_refused():
     program = machine(100, "poly", coef0=-5.0, degree=3)
     with pytest.raises(ValueError, match="semidefinite"):

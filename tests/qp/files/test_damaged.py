@@ -237,13 +237,3 @@ def test_the_limit_can_be_raised_and_must_be_a_number(tmp_path):
         for limit in (0, -1, 1.5, "1", None, True, np.nan):
             with pytest.raises(ProgramError, match=r"max_bytes must be a whole number of at least 1, but .* came"):
                 read(tmp_path / name, max_bytes=limit)
-
-
-@pytest.mark.full
-def test_three_gigabytes_of_spaces(tmp_path):
-    with gzip.open(tmp_path / "p.cbf.gz", "wb", compresslevel=1) as file:
-        file.write(HEAD.encode() + b"1 1\nF 1\n")
-        for _ in range(3000):
-            file.write(b" " * (2**19 - 1) + b"\n" * (2**19 + 1))
-    with within(30), pytest.raises(ProgramError, match=f"more than {2**29} bytes"):
-        socp.files.cbf.read(tmp_path / "p.cbf.gz")

@@ -473,25 +473,6 @@ def test_maros_meszaros_has_the_published_value(tmp_path, name):
     assert highs_solved(tmp_path / "p.mps") == ("Optimal", pytest.approx(OPTIMA[name], rel=1e-5, abs=1e-6))
 
 
-@pytest.mark.full
-def test_maros_meszaros_has_its_bounds_and_comes_back_from_qps(tmp_path):
-    paths = sorted(data_folder("maros_meszaros").glob("*.mat"))
-    assert len(paths) >= 69
-    for path in paths:
-        program = qp.files.mat.read(path)
-        fields = matlab.read(path, 2**29)
-        assert (program.n, program.n + program.m) == (fields["n"].item(), fields["m"].item())
-        fixed = [np.count_nonzero(l == u) for l, u in ((program.lb, program.ub), (program.l, program.u))]
-        assert sum(fixed) == np.count_nonzero(fields["l"] == fields["u"])
-        if program.n > 2000:
-            continue
-        qp.files.mat.write(program, tmp_path / "p.qps")
-        back = qp.files.mat.read(tmp_path / "p.qps")
-        np.testing.assert_allclose(back.u, program.u, rtol=1e-15, atol=1e-15, err_msg=path.name)
-        back.u = program.u  # the upper sides of two-sided rows may have another last digit
-        assert_same_program(back, program)
-
-
 def test_netlib_infeasible_is_infeasible(tmp_path):
     paths = sorted(data_folder("netlib_infeasible").glob("*.mat"))
     assert len(paths) == 10

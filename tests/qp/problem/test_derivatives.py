@@ -133,16 +133,3 @@ def test_a_batch_with_a_program_that_failed_is_refused():
         good.vjp(dx=[[1.0], [1.0], [1.0]])
     with pytest.raises(qp.ProgramError, match="dP must have shape"):
         good.jvp(dP=np.ones((2, 2)))
-
-
-def test_what_cannot_be_differentiated_is_refused():
-    sol = qp.solve(np.eye(2), [1.0, 1.0], lb=0.0)
-    assert not qp.solve(np.eye(1), [0.0], lb=0.0).vjp(dx=[1.0]).differentiable
-    with pytest.raises(qp.ProgramError, match="dy must have 0 entries"):
-        sol.vjp(dy=[1.0])
-    with pytest.raises(qp.ProgramError, match="dA must have shape"):
-        sol.jvp(dA=np.ones((1, 2)))
-    with pytest.raises(qp.ProgramError, match="without its program"):
-        pickle.loads(pickle.dumps(sol)).vjp()
-    with pytest.raises(qp.ProgramError, match="only an optimal answer"):
-        qp.solve(None, [1.0], ub=0.0).vjp()

@@ -170,9 +170,9 @@ def test_rows_along_the_signs():
     assert along(A[1:], [1.0, 2.0], [1.5, 2.0]) is along(A, 0.0, 0.0) is along(A[[2, 1]], 1.0, 1.0) is None
     assert along([signs * [1, 1, 1, 2]], 0.0, 0.0) is along([np.abs(signs)], 0.0, 0.0) is None
     first = np.arange(4) < 2
-    for rows in (  # that alternate, share variables, and leave one out
+    for rows in (  # that alternate, share variables, leave one out, and both
         [signs * (signs > 0.0), signs * (signs < 0.0)], [signs, signs * first],
-        [signs * (np.arange(4) < 1), signs * ~first],
+        [signs * (np.arange(4) < 1), signs * ~first], [[*signs[:2], 0.0, 0.0], [0.0, *signs[2:], 0.0]],
     ):  # fmt: skip
         assert along(rows, 0.0, 0.0) is None
     asked = []

@@ -113,6 +113,19 @@ def test_nothing_found_is_the_program_itself():
     assert Presolve(padded(program, rng), wanted=False).kept is None
 
 
+@pytest.mark.parametrize("y", [0.3, -0.3, 2.0, -2.0, 0.0])
+@pytest.mark.parametrize("z", [0.3, -0.3, 2.0, -2.0, 0.0])
+def test_each_side_of_a_row_and_of_a_variable_has_a_row_of_its_own(y, z):
+    rows = [[1, 1], [2, 2], [-1, -1], [2, 0], [-4, 0]]
+    program = QuadraticProgram(None, [1.0, 1.0], rows, [-5, *4 * [-INF]], [5, 2, 0.5, 3, 2], lb=-9.0, ub=9.0)
+    presolved = Presolve(program)
+    left = presolved.program
+    np.testing.assert_array_equal([left.l[0], left.u[0], left.lb[0], left.ub[0]], [-0.5, 1.0, -0.5, 1.5])
+    found, bounds = presolved.dual(np.array([y]), np.array([z, 0.0]))
+    assert found.tolist() == [0.0, max(y, 0.0) / 2.0, max(-y, 0.0), max(z, 0.0) / 2.0, max(-z, 0.0) / 4.0]
+    assert not bounds.any()
+
+
 CURVED = np.vstack([np.eye(8) + 1.0, np.zeros((3, 8))])  # F of P = F F', in the first eight of eleven variables
 
 
@@ -132,19 +145,6 @@ def test_a_variable_without_entries_goes_to_its_better_bound(P):
     np.testing.assert_array_equal(left.lb[-3:], [-2.0, 7.0, 4.0])
     solution = solve_and_check(program)
     np.testing.assert_array_equal(solution.x[-3:], [-2.0, 7.0, 4.0])
-
-
-def test_a_chain_of_singletons_is_solved_here():
-    # a triangular system: each row fixes the next variable
-    n = 30
-    L = np.tril(np.random.default_rng(2).uniform(0.5, 1.0, (n, n)))
-    x = np.arange(n) / n
-    program = QuadraticProgram(np.eye(n), np.ones(n), L[::-1], (L @ x)[::-1], (L @ x)[::-1])
-    presolved = Presolve(program)
-    assert presolved.program.m == 0 and (presolved.program.lb == presolved.program.ub).all()
-    np.testing.assert_allclose(presolved.program.lb, x, atol=1e-10)
-    solution = solve_and_check(program)
-    np.testing.assert_allclose(solution.z_bounds, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("A, l, u, lb, ub", [

@@ -9,7 +9,6 @@ import socp
 from socp.batch import cone_lots, lots
 from socp.batch.programs import ConePrograms
 from socp.batch.solutions import Solutions
-from socp.verify.stopping import residuals
 
 
 def disks(k=6, n=5, own=False, seed=0):
@@ -21,46 +20,6 @@ def disks(k=6, n=5, own=False, seed=0):
     G = np.concatenate([bounds, np.zeros((*shape, 1, n)), -F], axis=-2)
     h = np.concatenate([np.full(n, 0.3), [1.0], np.zeros(n)])
     return {"c": rng.normal(size=(k, n)), "P": one, "G": G, "h": h, "cones": [socp.NonNeg(n), socp.SecondOrder(n + 1)]}
-
-
-def mixed(seed):
-    """Return solvable programs with orthants, cones of any dimension, equalities, absent sides and bounds."""
-    rng = np.random.default_rng(seed)
-    n, k, p = int(rng.integers(1, 8)), 11, int(rng.integers(0, 2))
-    cones = [socp.SecondOrder(3), socp.NonNeg(2), socp.SecondOrder(1), socp.SecondOrder(4), socp.NonNeg(2 * n)]
-    m, own = sum(cone.dim for cone in cones), (k,) if seed % 2 else ()
-    G, A, x = rng.normal(size=(*own, m, n)), rng.normal(size=(p, n)), rng.normal(size=(k, n))
-    G[..., 0, :] *= 0.1
-    G[..., -2 * n :, :] = np.concatenate([np.eye(n), -0.5 * np.eye(n)])
-    s = rng.uniform(0.1, 1.0, size=(k, m))
-    s[:, 0], s[:, 6] = 2.0, 3.0
-    c = -np.einsum("kij,ki->kj", np.broadcast_to(G, (k, m, n)), np.where(s > 0.7, s, 0.1)) + rng.normal(size=(k, p)) @ A
-    h = np.einsum("kij,kj->ki", np.broadcast_to(G, (k, m, n)), x) + s
-    h[:, 4] = np.inf
-    F = rng.normal(size=(n, 2))
-    return {"c": c, "G": G, "h": h, "cones": cones, "A": A, "b": x @ A.T, "P": F @ F.T if seed % 3 else None}
-
-
-def alone(given, i):
-    """Return the arguments of program `i`."""
-    axes = {"c": 2, "h": 2, "b": 2, "G": 3}
-    return {name: value[i] if np.ndim(value) == axes.get(name) else value for name, value in given.items()}
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_cones_orthants_and_equalities_as_alone(seed):
-    given = mixed(seed)
-    many = socp.solve_many(**given)
-    assert len(many.alone) <= 1  # most are solved side by side
-    for i, found in enumerate(many):
-        single, program = socp.solve(**alone(given, i)), socp.ConeProgram(**alone(given, i))
-        assert found.status == single.status == "optimal"
-        assert found.objective == pytest.approx(single.objective, rel=1e-6, abs=1e-6)
-        measured = residuals(program, found.x, found.y, found.z, found.s)
-        assert measured.meets(1e-8)
-        told = (found.primal_residual, found.dual_residual, found.gap)
-        assert np.allclose(told, measured.relative, rtol=1e-6, atol=1e-15)
-        assert found.dual_objective == pytest.approx(measured.dual_objective, rel=1e-13, abs=1e-13)
 
 
 def test_what_a_failing_program_leaves_in_its_lane_is_not_read():

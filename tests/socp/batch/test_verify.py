@@ -11,12 +11,13 @@ from socp.batch import cone_lots
 from socp.batch.driver import FAILED, OPTIMAL
 from socp.batch.programs import ConePrograms
 from socp.problem.settings import Settings
+from socp.verify.stopping import residuals
 from tests.support.right_answers import SOLVED, dense, figures, spoiled_to
 
 CONIC, QUADRATIC = SOLVED["conic, P dense"], SOLVED["quadratic, P dense"]
 CONES = CONIC.program.cones
 ORTHANT = np.repeat([not isinstance(c, socp.SecondOrder) or c.dim == 1 for c in CONES], [c.dim for c in CONES])
-BOUNDS = {0: (0, -1.0), 4: (3, 1.0)}  # row of the cone program: its variable and entry
+BOUNDS = {0: 0, 4: 3}  # row of the cone program: its variable
 
 
 def entries(right):
@@ -30,8 +31,8 @@ def multipliers(point):
         return np.append(point.y, point.z)
     program = point.program
     found = np.concatenate([point.y, point.z, np.zeros(program.n)])
-    for i, (variable, entry) in BOUNDS.items():
-        found[program.p + i], found[program.p + program.m + variable] = 7.0, entry * point.z[i]
+    for i, variable in BOUNDS.items():
+        found[program.p + i], found[program.p + program.m + variable] = 7.0, program.G[[i], [variable]][0] * point.z[i]
     return found
 
 
@@ -94,6 +95,20 @@ def test_every_spoiled_entry_is_measured(right, own):
         assert found[2:] == pytest.approx(expected.told, rel=1e-9, abs=1e-13)
     assert passed[0] and len(points) > 100
     assert (passed == [figures(point).worst <= 1e-8 for point in taken]).all()
+
+
+@in_both_ways
+@pytest.mark.parametrize("seed", range(3))
+def test_residuals_far_below_their_terms_are_true(seed, own):
+    rng, given = np.random.default_rng(seed), CONIC.program
+    x, y, z, A, G = rng.normal(size=4), rng.normal(size=2), CONIC.z / 3.0, given.A / 3.0, given.G / 3.0
+    s = np.where(np.isfinite(CONIC.s), CONIC.s, 9.0)
+    c = -(given.P @ x + A.T @ y + G.T @ z)
+    program = socp.ConeProgram(c, G, np.where(np.isfinite(given.h), G @ x + s, np.inf), CONES, A, A @ x, given.P)
+    (point,), numbers, _ = judged([replace(CONIC, program=program, x=x, y=y, z=z)], own)
+    expected = residuals(program, point.x, point.y, point.z, point.s).relative
+    assert 0.0 < max(expected) < 1e-14
+    np.testing.assert_allclose(numbers[0, 2:], expected, rtol=1e-6)
 
 
 @both

@@ -112,6 +112,16 @@ def test_what_a_solve_may_leave_of_each_block(form):
         )
 
 
+def test_the_corrector_may_leave_as_much_as_the_predictor(form):
+    newton, point = at_a_point(form, 5)
+    limits = newton.kkt.policy.block_limits, newton.kkt.policy.caller_limits
+    for of_predictor in (limits[0][3:6], limits[1][3:6]):
+        of_predictor[:] = 1.0 + np.arange(3.0)
+    predict(newton, point)
+    correct(newton, point, 0.1)
+    assert limits[0][:3].tolist() == limits[1][:3].tolist() == [1.0, 2.0, 3.0]
+
+
 def scaled(newton):
     """Return W dz, the end of du."""
     return newton.du[newton.du.size - newton.ds_scaled.size :]

@@ -297,8 +297,11 @@ def test_last_step_leave_the_policy_as_it_was():
     take_best(solver._state)
     answer = run.unscale(solver._state.point)
     found, _ = run._judge(answer)
+    before = run.state.iteration
     _, better, _ = run._last_step(answer, found, "")
-    assert better.worst <= found.worst and not policy.precise
+    assert better.worst <= found.worst and not policy.precise and run.state.iteration == before + 1
+    run.state.max_iter = before + 1
+    assert run._last_step(answer, found, "") == (answer, found, "") and run.state.iteration == before + 1
 
 
 def test_residuals_of_the_callers_data_are_those_that_a_step_removes():
@@ -358,6 +361,38 @@ def test_x_is_moved_to_the_bounds_that_it_misses():
     np.testing.assert_array_equal(answer[0], [0, 1e-3, 1])
     np.testing.assert_array_equal(answer[3], [0, 1e-3, 1])
     assert not message and found.cone < found.cone_scale and run.test.asked == 2
+
+
+def test_x_stays_where_it_is_no_better_at_its_bounds():
+    class Worse(ConeTest):
+        def residuals(self, x, *rest, rounding=False):
+            found = super().residuals(x, *rest, rounding=rounding)
+            return found._replace(cone=(0.1 if x.min() < 0.0 else 0.2) * found.cone_scale)
+
+    program = ConeProgram([1.0, 1.0], -np.eye(2), np.zeros(2), [NonNeg(2)])
+    run = Run(program, Solver(program)._state, Solver(program).settings, False, Worse(program))
+    answer = np.array([-1e-3, 1.0]), np.zeros(0), np.ones(2), np.zeros(2)
+    assert not run._judge(answer)[1] and answer[0].tolist() == [-1e-3, 1.0]
+
+
+@pytest.mark.parametrize("message, missed, was_near, steps, is_over", [
+    ("", 1.0, False, 0, False), ("", 1.0, True, 1, True), ("", 0.0, False, 0, False), ("holds", 0.0, False, 0, True),
+    ("holds", 1.0, False, 1, True),
+])  # fmt: skip
+def test_an_answer_beside_bounds_has_another_iterate_and_then_a_step(message, missed, was_near, steps, is_over):
+    run, asked = Run(OPTIMAL["disk"][0], Solver(OPTIMAL["disk"][0])._state, Settings(callback=None), False, None), []
+
+    def judge(answer):
+        run._missed = missed
+        return "found", message
+
+    run._judge, run._near, run._is_excused = judge, was_near, lambda answer, found: False
+    run._last_step = lambda *given: asked.append(given) or (*given[:2], "holds now")
+    run.finish = lambda status, message, answer, found: (
+        (status, message) == (Status.OPTIMAL, "holds now" if asked else "holds")
+    )
+    assert run._is_solved() is is_over and len(asked) == steps
+    assert run._near == (was_near or (missed == 1.0 and not message))
 
 
 # ---- directions that are no numbers

@@ -69,13 +69,6 @@ def test_a_large_count_is_no_limit(value):
     np.testing.assert_allclose(solution.x, [-1.0, -2.0], atol=1e-7)
 
 
-def test_numpys_numbers_in_a_solve():
-    program = {"c": [1.0], "G": [[-1.0]], "h": [-3.0], "cones": [socp.NonNeg(1)]}
-    settings = {"max_iter": np.int64(50), "tol": np.float32(1e-6), "equilibrate": np.False_, "time_limit": np.int32(9)}
-    assert socp.solve(**program, **settings).objective == pytest.approx(3.0, rel=1e-5)
-    assert socp.solve(**program, max_iter=np.uint8(1)).iterations == 1
-
-
 def test_callback_and_kkt():
     with pytest.raises(ProgramError, match=r"^callback must be callable, but 3 came"):
         Settings(callback=3)
