@@ -80,7 +80,7 @@ def test_a_row_that_comes_twice_shares_its_multiplier(sparse):
 def test_a_solution_is_refined_to_rounding(monkeypatch):
     rng = np.random.default_rng(400)
     system = Saddle(*drawn(rng, 400, 150, True))._system
-    right = rng.normal(size=system.scale.size)
+    right = 1e-8 * rng.normal(size=system.scale.size)
     approximate = system.approximate
     for lost in (1e-2, 1e-6):  # of each approximate solution
         monkeypatch.setattr(system, "approximate", lambda left, lost=lost: (1.0 - lost) * approximate(left))
