@@ -299,12 +299,6 @@ def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
     assert found.x[-1] == -np.sign(program.q[-1])
 
 
-def test_data_with_few_entries_are_left_to_the_engine():
-    """The active set stores zeros, so that sparse data are left to the interior-point method."""
-    n = 160
-    assert qp.Solver(sp.eye_array(n, format="csc"), np.ones(n), lb=-1.0, ub=1.0).dual_active_set is None
-
-
 KINDS = {
     "arrays": lambda p: (p.P, p.q, p.A.toarray(), p.l, p.u, p.lb, p.ub),
     "sparse": lambda p: (sp.csc_matrix(p.P), p.q, p.A, p.l, p.u, p.lb, p.ub),

@@ -29,6 +29,7 @@ PROGRAMS = {
     "no bounds": (QuadraticProgram(P, np.ones(N)), "dual active set"),
     "fewer variables": (QuadraticProgram(P[:70, :70], np.ones(70), np.ones((50, 70)), 0, **BOX), "dual active set"),
     "a sparse P": (QuadraticProgram(np.eye(100), np.ones(100), **BOX), "dual active set"),
+    "a large sparse P": (QuadraticProgram(sp.eye_array(N), np.ones(N), **BOX), "interior point"),
     "a low rank": (QuadraticProgram(LowRank(P[:, :10]), np.ones(N), **BOX), "interior point"),
     "as many factors as variables": (QuadraticProgram(LowRank(P), np.ones(N), **BOX), "dual active set"),
     "no P": (QuadraticProgram(None, np.ones(N), **BOX), "interior point"),

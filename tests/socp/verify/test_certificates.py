@@ -78,16 +78,16 @@ def qp_of(program):
     return isinstance(program, qp.QuadraticProgram)
 
 
-def in_other_units(program, rng, range_of_units):
-    """Return the cone program in units that are powers of three, which round, and the units D, E and F."""
-    D, f = 3.0 ** rng.integers(-range_of_units, range_of_units, program.n), 3.0 ** rng.integers(-9, 9)
+def in_other_units(program, rng):
+    """Return the cone program in units that are powers of three, which round."""
+    D, f = 3.0 ** rng.integers(-10, 10, program.n), 3.0 ** rng.integers(-9, 9)
     A, G, P = program.A.toarray() * D, program.G.toarray() * D, None if program.P is None else entries_of(program.P)
-    E = 3.0 ** rng.integers(-range_of_units, range_of_units, program.p)
+    E = 3.0 ** rng.integers(-10, 10, program.p)
     F = np.concatenate([np.full(k.dim, 3.0 ** rng.integers(-9, 9)) for k in program.cones])
     return ConeProgram(
         f * program.c * D, F[:, None] * G, F * program.h, program.cones, E[:, None] * A, E * program.b,
         None if P is None else f * P * np.outer(D, D),
-    ), D, E, F  # fmt: skip
+    )  # fmt: skip
 
 
 def entries_of(P):
@@ -119,7 +119,7 @@ def test_a_curvature_that_rounding_hides_is_none(seed):
 @pytest.mark.parametrize("planted", [planted_primal_certificate, planted_dual_certificate])
 def test_a_certificate_passes_its_own_test_in_truth(planted, seed):
     rng = np.random.default_rng(seed)
-    program = in_other_units(planted(rng), rng, 10)[0]
+    program = in_other_units(planted(rng), rng)
     found = socp.solve(program, tol=TOL)
     told, true = exact_told(program, found)
     assert told == pytest.approx(true, rel=1e-6, abs=1e-30) and true <= TOL
