@@ -10,6 +10,7 @@ import qp
 import socp
 from qp.active_set.series import solve_series
 from socp import ProgramError
+from socp.verify.stopping import residuals
 
 EYE, MINUS = np.eye(3), -np.ones(3)
 RNG = np.random.default_rng(0)
@@ -93,7 +94,9 @@ def test_of_quadratic_programs(name):
     assert found.status == "optimal" and (None if found.plan is None else found.plan.method) == method
     check_copies(found)
     if method in ("dual active set", "interior point"):
-        check_copies(found.cone_solution)
+        check_copies(cone := found.cone_solution)
+        told = residuals(cone._linearize.args[0], cone.x, cone.y, cone.z, cone.s).relative
+        assert told == pytest.approx((cone.primal_residual, cone.dual_residual, cone.gap), rel=1e-9, abs=1e-25)
         for copied in COPIES:
             check_copies(copied(find()).cone_solution)
         again = pickle.loads(pickle.dumps(find()))

@@ -89,7 +89,10 @@ def test_the_point_of_the_path_is_smooth(seed, mu):
     assert along(gradient, change) == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
-def test_what_has_no_derivative_is_said():
+@pytest.mark.parametrize("small", [linearization.SMALL, 0])
+def test_what_has_no_derivative_is_said(small, monkeypatch):
+    monkeypatch.setattr(linearization, "SMALL", small)
+    monkeypatch.setattr(linearization, "FULL", np.inf)
     # x = max(c, 0) at c = 0, and a constraint that is given twice
     kink = socp.solve(P=[[1.0]], c=[0.0], G=[[-1.0]], h=[0.0], cones=[NonNeg(1)])
     assert not kink.vjp(dx=[1.0]).differentiable

@@ -120,7 +120,7 @@ def pivots(K):
 def test_the_factors_of_a_dense_system(n, q, rank):
     """Factor [H C'; C 0] by Cholesky of H + rho C'C and of the Schur complement; check solution and pivot."""
     rng = np.random.default_rng(n)
-    root, C = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-1, 1, n), rng.normal(size=(q, n))
+    root, C = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-3, -1, n), rng.normal(size=(q, n))
     root[:, max(n - q, 0) if rank == 0 else n if rank is None else max(n - 1, 1) :] = 0.0
     H = root @ root.T
     L, Y, S, room = np.full(n * n, np.nan), np.full(n * n, np.nan), np.full(n * n, np.nan), np.full(2 * n + 1, np.nan)

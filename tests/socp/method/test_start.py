@@ -101,6 +101,19 @@ def test_a_cold_start_without_curvature_is_the_solution_of_two_least_squares_pro
         np.testing.assert_allclose(found, least + move * identity(form.l, form.ptr), atol=1e-6)
 
 
+@pytest.mark.parametrize("backend", [SparseKKT, DenseKKT])
+def test_slacks_of_far_sides_are_those_of_the_starting_point(backend):
+    rng = np.random.default_rng(0)
+    h = np.array([1.0, 2.0, 1e6, 0.5, 1e9, 3.0])
+    form = StandardForm(ConeProgram(rng.normal(size=3), rng.normal(size=(6, 3)), h, [NonNeg(6)], P=np.eye(3)))
+    newton, point, weight = Newton(form, backend(form, None, 10)), Point(form), np.empty(6)
+    assert start_cold(newton, point)
+    scale_far_sides(newton, weight)
+    moves = (dense_M(form) @ point.u[:3] + point.s - form.g) / weight
+    assert np.count_nonzero(weight > 1.0) == 2
+    np.testing.assert_allclose(moves, moves[0], atol=1e-6)  # all are moved into the cone by the same amount
+
+
 def test_without_factors_there_is_no_start():
     newton = Solver(OPTIMAL["disk"][0]).newton
     newton.kkt._use(factor_never, apply_dense)
