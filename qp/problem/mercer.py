@@ -218,7 +218,7 @@ def add_expansion(samples: Samples, which: Ints, coefficients: Floats, out: Floa
             end = min(n, begin + WIDTH)
             kernel_tile(samples, which, first, count, begin, end)
             for r in range(count):
-                share, s = coefficients[first + r], samples.products[r * PITCH : (r + 1) * PITCH]
+                share, s = coefficients[first + r], samples.products[r * PITCH :]
                 for c in range(end - begin):
                     out[begin + c] += share * s[c]
 
