@@ -58,20 +58,20 @@ def test_a_hessian_of_low_rank():
             np.testing.assert_allclose(one, other, atol=1e-10)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_row_that_comes_twice_shares_its_multiplier(sparse):
-    """The dense factors and the damped sparse ones both give the solution of least norm."""
-    rng, (n, m) = np.random.default_rng(2), (300, 60) if sparse else (8, 3)
+@pytest.mark.parametrize("n, m, sparse", [(8, 3, False), (300, 60, True), (saddle.SPECTRAL_UP_TO, 60, True)])
+def test_a_row_that_comes_twice_shares_its_multiplier(n, m, sparse):
+    """The dense factors, the eigenvectors and the damped sparse factors give the solution of least norm."""
+    rng = np.random.default_rng(2)
     P, B, E, F = drawn(rng, n, m, sparse)
     B, E, F = B.toarray() if sparse else B, np.zeros(m), np.full(n, np.inf)
     B[1] = B[0]
     B = sp.csc_array(B) if sparse else B
-    saddle = Saddle(P, B, E, F)
-    assert not saddle.is_regular
+    system = Saddle(P, B, E, F)
+    assert not system.is_regular and system._system.is_damped == (n == saddle.SPECTRAL_UP_TO)
     b = rng.normal(size=m)
     b[1] = b[0]
     right = rng.normal(size=n), b, np.zeros(n)
-    u, w, t = saddle.solve(*right)
+    u, w, t = system.solve(*right)
     for left in residuals(P, B, E, F, right, (u, w, t)):
         assert np.abs(left).max(initial=0.0) < 1e-6
     assert w[0] == pytest.approx(w[1], abs=1e-6)

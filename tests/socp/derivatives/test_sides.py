@@ -141,7 +141,8 @@ def test_slacks_and_multipliers_are_complementary_by_their_digits():
             found.a[0], found.w[0] = (2.0 - s, w) if sign > 0.0 else (s - 3.0, -w)
             assert begin_at(found, both, tail, np.zeros(0), np.empty(1)) == is_strict, (s, w, sign)
     for gap, is_strict in ((0.5e-6, False), (5e-6, True), (-0.5e-6, False), (-5e-6, True)):
-        found = sides_of(0, (4,), 0.0)
-        s = 4.0 * np.array([1.0 + gap, 0.6, 0.0, -0.8])  # v = w - s is at the cone's boundary up to `gap`
-        found.a[:], found.w[:] = -s, 0.0
-        assert begin_at(found, np.full(4, -INF), np.zeros(4), s, np.empty(4)) == is_strict, gap
+        for size in (4.0, 0.01):
+            found = sides_of(0, (4,), 0.0)
+            s = size * np.array([1.0 + gap, 0.6, 0.0, -0.8])  # v = w - s is at the cone's boundary up to `gap`
+            found.a[:], found.w[:] = -s, 0.0
+            assert begin_at(found, np.full(4, -INF), np.zeros(4), s, np.empty(4)) == is_strict, gap

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import socp
-from socp.verify.distances import distance_from_cones, hold_to_bounds
+from socp.problem.checks import as_csc
+from socp.verify.distances import distance_from_cones, find_bounds, hold_to_bounds
 
 
 @pytest.mark.parametrize("lost", [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
@@ -15,6 +16,13 @@ def test_a_cone_is_excused_by_the_largest_loss_of_its_rows(lost):
         found = np.zeros(2)
         distance_from_cones(start, second_order, v, nothing, factor * np.array(lost), nothing, found)
         assert found[0] == found[1] == distance
+
+
+def test_bounds_are_the_rows_of_orthants_with_one_entry():
+    G = as_csc("G", [[1.0, 2.0], [3.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 4.0], [5.0, 6.0]])
+    G.data[-1], found = 0.0, np.zeros(6)  # a zero that is stored
+    find_bounds(G.indices, G.data, np.array([0, 2, 4, 6]), np.array([False, True, False]), found)
+    assert found.tolist() == [2.0, 1.0, 0.0, 0.0, 1.0, 1.0]
 
 
 def bounded(G, h):
