@@ -246,7 +246,7 @@ def factor_conditions(w: Conditions, i: int) -> None:
         if w.r > w.m:
             w.H[g * f + g] += theta[w.m + column]
     for g in range(w.hard):
-        copy(rows[w.held[g] * f : (w.held[g] + 1) * f], w.C[g * f : (g + 1) * f])
+        copy(rows[w.held[g] * f :], w.C[g * f : (g + 1) * f])
     for g in range(w.weighted):  # `rows` begins with the weighted rows, times the roots of their weights.
         j = w.held[w.m - 1 - g]
         root = math.sqrt(theta[j])

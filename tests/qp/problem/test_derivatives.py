@@ -1,7 +1,5 @@
 """Derivatives of solutions of quadratic programs compared with central differences, in both modes."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -120,16 +118,3 @@ def test_degenerate_programs_of_a_batch_are_named():
     gradient = many.vjp(dx=np.ones((3, 1)))
     assert gradient.differentiable.tolist() == [False, True, False]
     np.testing.assert_allclose(gradient.q[1], [-1.0], atol=1e-7)
-
-
-def test_a_batch_with_a_program_that_failed_is_refused():
-    many = qp.solve_many([[1.0]], [[1.0], [2.0]], A=[[1.0]], l=[1.0], ub=[[2.0], [0.0]])
-    with pytest.raises(qp.ProgramError, match="the status of program 1 is 'primal_infeasible'"):
-        many.vjp(dx=[[1.0], [1.0]])
-    with pytest.raises(qp.ProgramError, match="without their programs"):
-        pickle.loads(pickle.dumps(many)).vjp()
-    good = qp.solve_many([[1.0]], [[1.0], [2.0]])
-    with pytest.raises(qp.ProgramError, match="dx must have a row for each of 2 programs, but 3 came"):
-        good.vjp(dx=[[1.0], [1.0], [1.0]])
-    with pytest.raises(qp.ProgramError, match="dP must have shape"):
-        good.jvp(dP=np.ones((2, 2)))

@@ -63,6 +63,30 @@ def test_a_batch_is_as_its_programs_one_by_one(own, smoothing, small, monkeypatc
     assert gradient.h[0] == 0.0 and not tangent.z[:, 0].any() and not tangent.s[:, 0].any()
 
 
+def test_what_does_not_fit_a_batch_is_refused():
+    data, cones, _ = drawn(False)
+    many = socp.solve_many(**data, cones=cones)
+    for call, change, message in (
+        (many.vjp, {"dx": np.full((4, 5), np.nan)}, "dx must be finite"),
+        (many.vjp, {"dx": np.ones((3, 5))}, "dx must have a row for each of 4 programs, but 3 came"),
+        (many.jvp, {"dG": np.ones((3, 11, 5))}, "dG must have a matrix for each of 4 programs, but 3 came"),
+    ):
+        with pytest.raises(socp.ProgramError, match=message):
+            call(**change)
+    given = {"P": [[1.0]], "G": [[1.0], [-1.0]], "h": [[3.0, 1.0], [-3.0, 1.0]], "cones": [socp.NonNeg(2)]}
+    with pytest.raises(socp.ProgramError, match="the status of program 1 is 'primal_infeasible'"):
+        socp.solve_many(c=[[1.0], [2.0]], **given).vjp()
+
+
+def test_a_change_of_one_matrix_is_taken_at_the_exact_point():
+    data, cones, rng = drawn(True)
+    change = rng.normal(size=data["G"].shape)
+    one, other = (
+        socp.solve_many(**data, cones=cones, tol=1e-3).jvp(dG=change, **rest) for rest in ({}, {"dP": 0.0 * data["P"]})
+    )
+    np.testing.assert_allclose(one.x, other.x, rtol=1e-8, atol=1e-10)
+
+
 def test_a_point_of_the_path_that_is_not_found_is_refused():
     given = {"P": [[1.0]], "G": [[1.0], [-1.0]], "h": [3.0, 1.0], "cones": [socp.NonNeg(2)]}
     many = socp.solve_many(c=[[1.0], [2.0]], **given)
