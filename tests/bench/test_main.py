@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from bench import experiments, peers, tour
 from bench.answers import answer
 from bench.answers.verify import Verification, verify
 from bench.compare import anatomy, kernel_machines, suite
+from bench.fuzz import campaign
 from bench.fuzz import catalogue as families
+from bench.fuzz.judge import Verdict
 from bench.programs import catalogue, generate, sets
 from docs.results import calibration
 from qp.files.mat import read_mat
@@ -135,6 +138,34 @@ def test_the_folder_of_the_data_is_sent_to_the_workers(tmp_path, monkeypatch):
     for given in ([], ["--data", "other"]):
         assert command.main(["experiment", "transfer", "--dask", "tcp://scheduler:8786", *given]) == 2
     assert sent == [str(tmp_path / "data"), str(tmp_path / "other")]
+
+
+def test_a_fresh_experiment_has_neither_runs_nor_marks_of_earlier_ones(tmp_path, monkeypatch):
+    own, seen = tmp_path / "experiments" / "transfer", []
+
+    def conducted(*given):
+        seen.append(sorted(path.name for path in own.iterdir()))
+        raise sets.DataError("no data here")
+
+    monkeypatch.setattr(command.conduct, "conduct", conducted)
+    monkeypatch.chdir(tmp_path)
+    own.mkdir(parents=True)
+    names = sorted([command.conduct.RUNS, command.conduct.CONFIRMED, "page.md"])
+    for name in names:
+        (own / name).write_text("")
+    for given in ([], ["--fresh"], ["--fresh"]):  # the second time there is nothing to remove
+        assert command.main(["experiment", "transfer", *given]) == 2
+    assert seen == [names, ["page.md"], ["page.md"]]
+
+
+@pytest.mark.parametrize("paths", [(), (None,), (None, Path("a.npz")), (Path("a.npz"), Path("b.npz"))])
+def test_a_campaign_tells_where_programs_that_failed_are_kept_if_any_are(paths, capsys, monkeypatch):
+    found = campaign.Campaign({"qp_tiny": Counter({"wrong": len(paths)})})
+    found.failures += [campaign.Failure("qp_tiny", 0, k, Verdict("wrong", ""), path) for k, path in enumerate(paths)]
+    monkeypatch.setattr(campaign, "run", lambda *given: found)
+    assert command.main(["fuzz", "--programs", "1", "--out", "kept"]) == (1 if paths else 0)
+    told = "kept in kept; solve one: python -m bench solve kept/NAME.npz" in capsys.readouterr().out
+    assert told == any(paths)
 
 
 def test_solve_passes_its_limits_on(tmp_path, capsys):

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from models.base.estimator import Classifier
-from models.base.parameters import fitted, parameters
+from models.base.parameters import fitted, parameters, sections
 
 
 @parameters
@@ -91,3 +91,11 @@ def test_fit_has_the_texts_of_its_samples():
     assert [line.partition(" : ")[0] for line in lines if " : " in line] == ["X", "y", "sample_weight"]
     assert lines[-8:-4] == ["Returns", "-------", "Example", ""]
     assert lines[-4:-1] == ["Raises", "------", "ValueError"]
+
+
+def test_a_section_may_be_empty():
+    text = "A text.\n\nReturns\n-------\n\nNotes\n-----\nOne.\n\nTwo.\n\nRaises\n------\n"
+    summary, found = sections(text)
+    assert summary == "A text." and {name: body.strip() for name, body in found.items()} == (
+        {"Returns": "", "Notes": "One.\n\nTwo.", "Raises": ""}
+    )

@@ -275,3 +275,14 @@ def test_random_paths_follow_the_posterior():
     frequency = np.bincount(draws @ [9, 3, 1], minlength=27) / len(draws)
     expected = np.array([weights[path] for path in itertools.product(range(3), repeat=3)]) / sum(weights.values())
     assert abs(frequency - expected).max() < 5 * 0.5 / np.sqrt(len(draws))
+
+
+def test_random_emissions_are_the_shares_of_the_symbols_times_flat_dirichlet_rows():
+    symbols, states = np.repeat([0, 1, 3], [50, 30, 20]), 20000
+    model = DiscreteHMM(states, n_symbols=4)
+    model._initialize(model._batch([symbols]), np.random.default_rng(0))
+    rows = model.emissionprob_ / ([0.501, 0.301, 0.001, 0.201])  # a symbol that is not seen has a share, too
+    shares = rows / rows.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.emissionprob_.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(shares.mean(axis=0), 0.25, atol=0.01)
+    assert (shares**2).sum(axis=1).mean() == pytest.approx(2.0 / 5.0, abs=0.01)

@@ -1,5 +1,7 @@
 """The programs of the margin, and the machine computed from their solutions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -47,13 +49,25 @@ def test_features_of_a_kernel_matrix_of_any_rank():
         features_of(np.diag([1.0, -1.0]))
 
 
-def test_where_the_dual_stays_short_the_primal_is_tried():
-    """If the dual stops after nine iterations, "auto" also solves the primal and takes the better answer."""
+@pytest.mark.parametrize("limits, short", [({}, False), ({"time_limit": 0.0}, False), ({"max_iter": 9}, True)])
+@pytest.mark.parametrize("flatter", [1.0, 1e-9, np.inf])
+def test_where_the_dual_stays_short_the_primal_is_tried(limits, short, flatter, monkeypatch):
+    """If the dual misses its tolerance, but not for time, "auto" also solves the primal and takes the better answer."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60, 4)) * [1.0, 1e3, 1e-3, 1e5]
     y = np.where(X @ [1.0, 1e-3, 1e3, 1e-6] > 0, 1.0, -1.0)
-    settings = {"tol": 1e-10, "max_iter": 9}
-    margin = Margin(X, Kernel(), y, np.full(60, -1.0), np.full(60, 1.0), True)
-    dual, auto = (largest_margin(margin, form, settings) for form in ("dual", "auto"))
-    assert dual.solution.status == "max_iterations"
-    assert auto.solution.gap <= dual.solution.gap
+    margin, tried, solve = Margin(X, Kernel(), y, np.full(60, -1.0), np.full(60, 1.0), True), [], Margin.solve_primal
+
+    def solved(margin, settings, infeasible):
+        program, solution, violation = solve(margin, settings, infeasible)
+        tried.append(replace(solution, gap=flatter * solution.gap))
+        return program, tried[-1], violation
+
+    monkeypatch.setattr(Margin, "solve_primal", solved)
+    dual = largest_margin(margin, "dual", {"tol": 1e-10, **limits})
+    assert not tried and (dual.solution.status == "optimal") == (not limits)
+    auto = largest_margin(margin, "auto", {"tol": 1e-10, **limits})
+    assert len(tried) == short
+    expected = min([dual.solution, *tried], key=lambda solution: solution.gap)
+    assert auto.solution.gap == expected.gap and auto.solution.x.size == expected.x.size
+    assert largest_margin(margin, "primal", {"tol": 1e-10, **limits}).solution is tried[-1]

@@ -63,6 +63,13 @@ def test_without_variance_between_the_classes_nothing_can_go_wrong():
     assert np.isinf(points.kappa_[0]) and points.coef_[0] == pytest.approx([0.25, 0.5 / 999.0])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_one_class_without_variance_leaves_the_error_to_the_other(sign):
+    machine = MinimaxProbabilityClassifier(rho=0.0).fit(sign * np.array([[0.0], [1.0], [3.0]]), [0, 1, 1])
+    assert machine.kappa_ == pytest.approx(2.0) and machine.coef_ == pytest.approx(sign * 0.5)
+
+
 @pytest.mark.parametrize("rho", [0.0, 1e-6, 1e-2])
 def test_no_unit_of_a_feature_has_an_influence(rho):
     X, y = breast_cancer()
