@@ -166,6 +166,10 @@ def test_a_campaign_tells_where_programs_that_failed_are_kept_if_any_are(paths, 
     assert command.main(["fuzz", "--programs", "1", "--out", "kept"]) == (1 if paths else 0)
     told = "kept in kept; solve one: python -m bench solve kept/NAME.npz" in capsys.readouterr().out
     assert told == any(paths)
+    for differing in (0, 2):
+        monkeypatch.setattr(command.batches, "run", lambda *given, differing=differing: (found, differing))
+        assert command.main(["fuzz", "--batches", "--programs", "1"]) == (1 if paths or differing else 0)
+        assert f"\n{differing} batches with bits that depend on neighbours" in capsys.readouterr().out
 
 
 def test_solve_passes_its_limits_on(tmp_path, capsys):

@@ -1,5 +1,6 @@
 """A comparison with fake processes: requests, time limits and dropped solvers; and the loop of a worker."""
 
+import os
 import resource
 import sys
 from dataclasses import asdict, replace
@@ -16,7 +17,7 @@ from bench.compare import comparison as compare
 from bench.compare import worker
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
-from bench.compare.process import Died, Late
+from bench.compare.process import Died, Late, Process
 from bench.programs import generate, many
 from bench.programs.catalogue import Case
 from socp import Status
@@ -235,3 +236,40 @@ def test_memory_is_that_of_the_machine_and_the_peak_is_told_without_proc_too(mon
 
     monkeypatch.setattr(worker.Path, "read_text", absent)
     assert 0.99 * peak <= worker.peak_megabytes() < total / 2**20
+
+
+SERVED = """
+import sys, time
+from bench.compare.process import serve
+
+def answer(request, reply):
+    print("not a reply")
+    if request["way"] == "die":
+        sys.exit(3)
+    reply({"on the way": 1})
+    time.sleep(request["way"])
+    return request
+
+serve(lambda: {"ready": True}, answer)
+"""
+
+
+def test_a_child_replies_in_order_and_its_end_and_its_silence_are_told_apart(tmp_path):
+    (tmp_path / "served.py").write_text(SERVED)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), ROOT])}
+    dying, silent = (Process("served", environment=environment) for _ in range(2))
+    for child in (dying, silent):
+        assert child.reply(20.0) == {"ready": True}
+        child.ask({"way": 0.0})
+        assert [child.reply(20.0), child.reply(20.0)] == [{"on the way": 1}, {"way": 0.0}]
+    dying.ask({"way": "die"})
+    with pytest.raises(Died) as died:
+        dying.reply(20.0)
+    assert died.value.code == 3
+    dying.ask({"way": 0.0})  # nobody reads it, and only a reply tells
+    dying.close()
+    silent.ask({"way": 60.0})
+    assert silent.reply(20.0) == {"on the way": 1}
+    with pytest.raises(Late):
+        silent.reply(0.05)
+    assert silent.returncode is not None and silent.stdin.closed and silent.stdout.closed

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 import socp
 from bench.answers import answer
 from bench.answers.verify import verify
-from bench.programs import generate
+from bench.programs import generate, repeated
 from tests.bench.programs.test_drawn import CLASSES
 
 SIZES = (1, 2, 7, 30)
@@ -121,3 +121,8 @@ def test_mpc_follows_its_dynamics_and_reaches_its_input_bounds():
     inputs = x[8 * size :]
     assert np.abs(program.A @ x - program.u).max() <= 1e-7
     assert np.abs(inputs).max() == pytest.approx(0.1, abs=1e-5)
+
+
+def test_the_last_result_of_a_repeated_call_is_kept():
+    asked, last = repeated.held(pow)
+    assert asked(2, 3) is None and asked(3, 2) is None and last == [9]

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
 from models import HybridNaiveBayes, LogisticRegression, MultinomialNaiveBayes
+from models.logistic import hybrid
 from models.logistic.hybrid import Likelihood
 
 FORMS = [
@@ -152,17 +153,17 @@ def test_the_deviation_refuses_other_documents_labels_and_shapes():
         HybridNaiveBayes().leave_one_out_deviation(X, y, X, y)
 
 
-def test_of_a_weight_below_one_all_is_held_out():
+def test_of_a_weight_below_one_all_is_held_out_and_else_one_copy(monkeypatch):
     """A document of small weight has the same held-out evidence as if it were removed from the samples."""
     X, y = documents()
-    weight = np.ones(40)
+    weight, seen, copies = np.ones(40), [], np.append(np.arange(40), [3, 3])
     weight[7] = 0.25
+    monkeypatch.setattr(hybrid, "Likelihood", lambda *given: seen.append(given[0].copy()) or Likelihood(*given))
     model = HybridNaiveBayes(C=1.0).fit(X, y, sample_weight=weight)
-    counts = model._counts(X)
-    evidence = model._evidence(counts)
-    tables = model._class_counts(counts, y, weight)
-    model._hold_out(counts, y, np.minimum(weight, 1.0), tables, 1.0, evidence)
-    assert np.allclose(evidence[7, y[7]], held_out_by_brute_force(model, X, y)[7, y[7]], rtol=1e-12)
+    assert np.allclose(seen[0][7, y[7]], held_out_by_brute_force(model, X, y)[7, y[7]], rtol=1e-12)
+    HybridNaiveBayes(C=1.0).fit(X, y, sample_weight=np.bincount(copies))
+    HybridNaiveBayes(C=1.0).fit(X[copies], y[copies])
+    np.testing.assert_allclose(seen[1], seen[2][:40], rtol=1e-12)
     with pytest.raises(ValueError, match="sample_weight is zero for every sample of the classes"):
         HybridNaiveBayes().fit(X, y, sample_weight=y)
 

@@ -93,7 +93,7 @@ def test_monomials_are_the_features_of_a_polynomial(degree, coef0):
     X = np.random.default_rng(0).normal(size=(9, 2))
     kernel = Kernel("poly", gamma=0.4, degree=degree, coef0=coef0)
     F = kernel.explicit(X)
-    assert F.shape[1] == (degree + 1 if coef0 == 0.0 else (degree + 1) * (degree + 2) // 2)
+    assert kernel.rank(X) == F.shape[1] == (degree + 1 if coef0 == 0.0 else (degree + 1) * (degree + 2) // 2)
     np.testing.assert_allclose(F @ F.T, kernel(X, X), rtol=1e-12, atol=1e-12)
 
 

@@ -73,13 +73,16 @@ def test_folds_may_be_given_and_need_not_hold_all_samples():
     masks = [(~np.isin(np.arange(y.size), fold), np.isin(np.arange(y.size), fold)) for fold in folds]
     np.testing.assert_array_equal(by_number.scores_, by_places.scores_)
     np.testing.assert_array_equal(by_number.scores_, SVCCV(CS, cv=masks).fit(X, y).scores_)
-    one = SVCCV(CS, cv=[(np.arange(60), np.arange(60, 80))]).fit(X, y)
-    assert one.scores_.shape == (3, 1)
+    one = SVCCV(CS, cv=[(np.arange(60), np.arange(60, 80)), (np.arange(60), [80])]).fit(X, y)
+    assert one.scores_.shape == (3, 2)
     weights = np.where(np.arange(y.size) % 5 == 0, 0.0, 1.0)
     left = np.flatnonzero(weights)
     inner = [np.flatnonzero(np.isin(left, fold)) for fold in folds]
     few = SVCCV(CS, cv=[(np.delete(np.arange(left.size), own), own) for own in inner], gamma=0.4).fit(X[left], y[left])
     np.testing.assert_array_equal(SVCCV(CS, cv=pairs, gamma=0.4).fit(X, y, weights).scores_, few.scores_)
+    for wrong in ([], [(left, left[:0])], [pairs[0], (left, left[:0])], [pairs[0], (left, [0, 5])]):
+        with pytest.raises(ValueError, match="cv must have folds, and each must hold out samples whose weight is not"):
+            SVCCV(CS, cv=wrong).fit(X, y, weights)
 
 
 def test_rows_are_made_once_for_all_folds_and_C(monkeypatch):

@@ -1,0 +1,30 @@
+"""Rows that are drawn far from each other: the odds of k-means++, and rows that are all alike."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from models.base.seeding import spread_rows
+
+ROWS = np.array([[0.0, 1.0], [3.0, 1.0], [0.0, 5.0], [0.0, 1.0], [-1.0, -1.0]])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.5, 3.0, 1.5])])
+def test_rows_are_drawn_by_weight_times_squared_distance_to_the_nearest_drawn_before(kind, weights):
+    plain, asked = np.ones(5) if weights is None else weights, []
+
+    class Recorded(np.random.Generator):
+        def choice(self, size, p):
+            asked.append(p)
+            return super().choice(size, p=p)
+
+    for seed in range(20):
+        asked.clear()
+        chosen = spread_rows(kind(ROWS), 4, Recorded(np.random.PCG64(seed)), weights)
+        for k, p in enumerate(asked[-3:], 1):
+            nearest = ((ROWS[:, None] - ROWS[chosen[:k]]) ** 2).sum(axis=2).min(axis=1)
+            np.testing.assert_allclose(p, plain * nearest / (plain @ nearest), atol=1e-15)
+        if weights is not None:
+            np.testing.assert_allclose(asked[0], weights / weights.sum())
+    assert sorted(set(spread_rows(kind(ROWS[[0, 3]]), 9, np.random.default_rng(0)))) == [0, 1]
