@@ -24,7 +24,8 @@ def spread_rows(x: Any, number: int, rng: np.random.Generator, sample_weight: np
         products = as_dense(x @ x[[last]].T).ravel()
         nearest = np.minimum(nearest, np.maximum(squares + squares[last] - 2.0 * products, 0.0))
         nearest[last] = 0.0
-        weights = plain * nearest if nearest.any() else plain
+        weights = plain * nearest
+        weights = weights if weights.any() else plain
         chosen.append(int(rng.choice(squares.size, p=weights / weights.sum())))
     return np.array(chosen)
 

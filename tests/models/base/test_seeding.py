@@ -28,3 +28,5 @@ def test_rows_are_drawn_by_weight_times_squared_distance_to_the_nearest_drawn_be
         if weights is not None:
             np.testing.assert_allclose(asked[0], weights / weights.sum())
     assert sorted(set(spread_rows(kind(ROWS[[0, 3]]), 9, np.random.default_rng(0)))) == [0, 1]
+    weights = np.array([1.0, 0.0])  # all rows of positive weight are drawn
+    assert spread_rows(kind(ROWS[:2]), 3, np.random.default_rng(0), weights).tolist() == [0, 0, 0]
