@@ -6,7 +6,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from models.base.linear import LinearClassifier
-from models.base.multiclass import class_weights, scores, two_class_problems, votes, winners
+from models.base.multiclass import class_scores, class_weights, scores, two_class_problems, votes, winners
 
 codes = np.array([2, 0, 1, 1, 0, 2, 2])
 
@@ -38,6 +38,13 @@ def test_the_shape_of_the_scores():
     assert scores(decisions, 4, "ovo").shape == (5, 4)
     assert scores(decisions, 4, "ovo", "ovo") is decisions
     assert scores(decisions, 6, "ovr") is decisions
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3])
+def test_values_of_two_classes_are_one_decision(classes):
+    values = np.arange(4.0 * classes).reshape(4, classes) ** 2
+    expected = values[:, 1] - values[:, 0] if classes == 2 else values
+    np.testing.assert_array_equal(class_scores(values), expected)
 
 
 def test_class_weights():

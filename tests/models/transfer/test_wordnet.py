@@ -1,6 +1,7 @@
 """WordNet: its files on a tiny scale, and the real ones."""
 
 import pickle
+import re
 import shutil
 import zipfile
 
@@ -129,8 +130,9 @@ def test_verbs_are_read_too(folder):
     both = WordNet(folder, parts=["noun", "verb"])
     assert both.distances(["shot", "guns", "limb"], "gun").tolist() == [3, 0, 6]
     assert both.distances(["entity"], "be").tolist() == [3]
-    with pytest.raises(socp.ProgramError, match="parts must be some of 'noun', 'verb', but 'noun' came"):
-        WordNet(folder, parts="noun")
+    for parts in ("noun", [], ["verb", "adverb"]):
+        with pytest.raises(socp.ProgramError, match=re.escape(f"parts must be some of 'noun', 'verb', but {parts!r} ")):
+            WordNet(folder, parts=parts)
     with pytest.raises(socp.ProgramError, match="label 'soon' has no word that is a noun or verb"):
         both.distances(["gun"], "soon")
 
