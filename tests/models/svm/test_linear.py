@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 import qp
 from models import SVC, LinearSVC, LinearSVR
 from models.svm import primal_newton
-from models.svm.coordinate_descent import Dual, descend
+from models.svm.coordinate_descent import Dual, _to_the_first, descend
 from tests.support.sparse_matrices import random_sparse
 from tests.support.svm_data import breast_cancer, two_classes, wine
 
@@ -237,3 +237,13 @@ def test_a_descent_ends_where_the_conditions_hold_and_newton_steps_from_there(ep
     assert 1 < descend(free.coordinates(0), goal, 500) < 500  # no sample is dropped during descent
     found = dual.newton(rough, 1e-13)
     assert found.gap < 1e-3 * rough.gap and found.objective == pytest.approx(found.dual_objective, rel=1e-12)
+
+
+@pytest.mark.parametrize("step, expected", [
+    ([1.0, -2.0, 0.0], [0.5, 0.0, 0.0]), ([4.0, 1.0, 0.0], [1.0, 1.25, 0.0]), ([0.1, 0.1, 0.0], [0.1, 1.1, 0.0]),
+    ([-1.0, 1.0, 0.0], [0.0, 1.0, 0.0]), ([8.0, 8.0, 1.0], [0.0, 1.0, 0.0]),
+])  # fmt: skip
+def test_a_step_ends_exactly_at_the_first_bound(step, expected):
+    low, high = np.zeros(3), np.array([1.0, 3.0, 0.0])
+    found = _to_the_first(np.array([0.0, 1.0, 0.0]), np.array(step), low, high)
+    np.testing.assert_array_equal(found, expected)
