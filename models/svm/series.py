@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,6 +83,27 @@ class Machines:
     answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
 
 
+class Joined(NamedTuple):
+    """Vectors of all problems, concatenated: problem k has the places begins[k] : begins[k + 1].
+
+    `which` is the sample of each variable, and `linear` the linear term in u.
+    """
+
+    begins: np.ndarray
+    which: np.ndarray
+    signs: np.ndarray
+    C: np.ndarray
+    linear: np.ndarray
+
+
+def joined(problems: list[Problem]) -> Joined:
+    """Return the vectors of all problems."""
+    begins = np.concatenate([[0], np.cumsum([one.signs.size for one in problems])])
+    which = np.concatenate([np.tile(one.rows, one.sides) for one in problems])
+    signs, C, q = (np.concatenate([getattr(one, name) for one in problems]) for name in ("signs", "C", "q"))
+    return Joined(begins, which, signs, C, signs * q)
+
+
 def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float, sides: int = 1) -> bool:
     """Return True if `qp.solve_series` suits machines of at most `most` variables, one machine or `several`.
 
@@ -100,28 +121,29 @@ def solve_in_series(
     kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool, settings: dict[str, Any], cache_size: float
 ) -> Machines | None:
     """Solve all machines in one call; return None if one of them is not solved accurately enough."""
-    matrix, last, found = kernel.matrix(X, np.ones(X.shape[0]), cache_size), problems[-1], None
+    matrix, data, last = kernel.matrix(X, np.ones(X.shape[0]), cache_size), joined(problems), problems[-1]
+    found = None
     if last.may_lack_tube and (last.total is None or last.total >= 0.5 * OFTEN * last.C.sum()):
         found = solve_without_tube(matrix, last, bias, settings)
     if found is None:
-        found = solve_together(matrix, problems, bias, settings)
+        found = solve_together(matrix, problems, data, bias, settings)
         y = found.multipliers
         if last.may_lack_tube and np.ptp(y) <= LEAST * (1.0 + np.abs(y).max()):
             found = solve_without_tube(matrix, last, bias, settings) or found
-    return machines_of(found, kernel, X, problems, bias, settings, cache_size)
+    return machines_of(found, kernel, X, last, data, bias, settings, cache_size)
 
 
-def solve_together(matrix: Any, problems: list[Problem], bias: bool, settings: dict[str, Any]) -> qp.SeriesSolutions:
+def solve_together(
+    matrix: Any, problems: list[Problem], data: Joined, bias: bool, settings: dict[str, Any]
+) -> qp.SeriesSolutions:
     """Solve the programs of all machines."""
-    begins, signs, C, q = joined(problems)
-    which, bounds = np.concatenate([np.tile(one.rows, one.sides) for one in problems]), signs * C
-    sides, splits = np.zeros((len(problems), int(bias))), None
+    bounds, sides, splits = data.signs * data.C, np.zeros((len(problems), int(bias))), None
     if problems[-1].total is not None:
         sides = np.outer([one.total for one in problems], [0.5, -0.5])
         splits = np.array([np.count_nonzero(one.signs > 0.0) for one in problems])
     return qp.solve_series(
-        matrix, which, begins, q, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), sides=sides, splits=splits,
-        tol=settings["tol"], verbose=settings.get("verbose", False),
+        matrix, data.which, data.begins, data.linear, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), sides=sides,
+        splits=splits, tol=settings["tol"], verbose=settings.get("verbose", False),
     )  # fmt: skip
 
 
@@ -147,21 +169,14 @@ def solve_without_tube(
     return None if has_width else replace(found, x=x, gradient=np.tile(found.gradient, 2))
 
 
-def joined(problems: list[Problem]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return where each machine begins, and signs, C and the linear terms in u of all machines, concatenated."""
-    begins = np.concatenate([[0], np.cumsum([problem.signs.size for problem in problems])])
-    signs, C, q = (np.concatenate([getattr(one, name) for one in problems]) for name in ("signs", "C", "q"))
-    return begins, signs, C, signs * q
-
-
 def machines_of(
-    found: qp.SeriesSolutions, kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool,
+    found: qp.SeriesSolutions, kernel: Kernel, X: np.ndarray, last: Problem, data: Joined, bias: bool,
     settings: dict[str, Any], cache_size: float,
 ) -> Machines | None:  # fmt: skip
-    """Return the machines of the answers, or None if one of them is not accurate enough."""
-    begins, signs, C, q = joined(problems)
-    last, rhos, scaled = problems[-1], np.ones(len(problems)), found
-    machine, own = np.repeat(np.arange(len(problems)), np.diff(begins)), np.ones(signs.size)
+    """Return the machines of the answers, or None if one of them is not accurate enough; `last` is the last problem."""
+    begins, which, signs, C, q = data
+    count, scaled = begins.size - 1, found
+    rhos, machine, own = np.ones(count), np.repeat(np.arange(count), np.diff(begins)), np.ones(signs.size)
     if found.multipliers.shape[1] == 2:
         rhos = 0.5 * (found.multipliers[:, 1] - found.multipliers[:, 0])
         if not (np.abs(rhos) > LEAST * found.residuals[:, 6]).all():
@@ -177,7 +192,7 @@ def machines_of(
     if (alpha != signs * scaled.x).any():
         return None
     squared = np.add.reduceat(scaled.x * (found.gradient - q) / own, begins[:-1])
-    shape, which = (len(problems), X.shape[0]), np.concatenate([np.tile(one.rows, one.sides) for one in problems])
+    shape = count, X.shape[0]
     places, all_kinds = machine * X.shape[0] + which, np.zeros(shape, kinds.dtype)
     coefficients = np.bincount(places, scaled.x, shape[0] * shape[1]).reshape(shape)
     all_kinds.reshape(-1)[places] = kinds
@@ -189,7 +204,7 @@ def machines_of(
         else:
             program = nu_dual(P, last.signs, last.C, last.total, last.q)
         all_rows = replace(found, multipliers=found.multipliers + np.zeros(program.m))
-        return program, all_rows.solution(len(problems) - 1, slice(begins[-2], begins[-1]), program)
+        return program, all_rows.solution(count - 1, slice(begins[-2], begins[-1]), program)
 
     with np.errstate(divide="ignore"):
         margins = 1.0 / np.sqrt(np.maximum(squared, 0.0))
