@@ -9,14 +9,14 @@ import scipy.sparse as sp
 
 from socp.compiled.kernels import leaf
 from socp.compiled.signatures import Floats, Ints
-from socp.compiled.structures import Structure, floats, integers, number
+from socp.compiled.structures import Structure, floats, integers, number, places
 from socp.linalg.vectors import dot_within
 
 
 class Rows(Structure):
     """Matrix by rows, dense (`indices` is empty) or CSR, with one more feature that is `bias` in every row."""
 
-    indptr, indices, values = integers(), integers(), floats()
+    indptr, indices, values = integers(), places(), floats()
     bias = number()
 
 
@@ -25,10 +25,11 @@ def rows_of(X: Any, bias: float) -> Rows:
     rows = Rows()
     rows.bias = float(bias)
     if sp.issparse(X):
-        rows.indptr, rows.indices, rows.values = X.indptr, X.indices, X.data
+        rows.indptr, rows.values = X.indptr, X.data
+        rows.indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
     else:
         rows.indptr = np.arange(X.shape[0] + 1, dtype=np.int64) * X.shape[1]
-        rows.indices, rows.values = np.empty(0, dtype=np.int64), np.ascontiguousarray(X).reshape(-1)
+        rows.indices, rows.values = np.empty(0, dtype=np.uint32), np.ascontiguousarray(X).reshape(-1)
     return rows
 
 

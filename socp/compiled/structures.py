@@ -212,6 +212,7 @@ flag: Any = partial(FlagField, types.boolean)
 floats: Any = partial(ArrayField, types.float64[::1])
 integers: Any = partial(ArrayField, types.int64[::1])
 singles: Any = partial(ArrayField, types.float32[::1])
+places: Any = partial(ArrayField, types.uint32[::1])  # kernels index by them without a test of the sign
 matrix: Any = partial(ArrayField, types.float64[:, ::1])  # by rows, with a shape "rows, columns"
 structure: Any = StructureField
 part: Any = PartField
