@@ -31,6 +31,7 @@ def random_rows(n, m, density, seed=0):
 
 
 WIDE = np.random.default_rng(1).normal(size=(150, 150))
+ROUND = WIDE @ WIDE.T + 50.0 * np.eye(150)  # so well conditioned that no processor's rounding ends the active set
 BOX = {"P": WIDE[:10] @ WIDE[:10].T, "q": WIDE[0, :10], "lb": -1.0, "ub": 1.0}
 # name: (data of a quadratic program, its method)
 PROGRAMS = {
@@ -43,9 +44,9 @@ PROGRAMS = {
     ),
     "dual that finds nothing": ({"P": np.diag([1.0, 0.0]), "q": [0.0, -1.0], "ub": 1e9}, "interior point"),
     "active set": (machine(False), "active set"),
-    "active set without a row": ({"P": WIDE @ WIDE.T, "q": 50.0 * WIDE[0], "lb": -1.0, "ub": 1.0}, "active set"),
+    "active set without a row": ({"P": ROUND, "q": 50.0 * WIDE[0], "lb": -1.0, "ub": 1.0}, "active set"),
     "active set between sides": (
-        {"P": WIDE @ WIDE.T, "q": 50 * WIDE[0], "A": WIDE[1:2], "l": 1.0, "u": 3.0, "lb": -1.0, "ub": 1.0},
+        {"P": ROUND, "q": 50 * WIDE[0], "A": WIDE[1:2], "l": 1.0, "u": 3.0, "lb": -1.0, "ub": 1.0},
         "active set",
     ),
     "working set": (machine(True), "working set"),
