@@ -97,7 +97,7 @@ def test_the_score_of_a_classifier_is_the_share_of_right_labels(names):
     expected = accuracy_score(y, model.predict(X), sample_weight=weights)
     assert model.score(X, y, weights) == pytest.approx(expected) and 0.0 < expected < 1.0
     assert [model.score(X[[i]], y[[i]]) for i in range(5)] == (model.predict(X) == y).tolist()
-    with pytest.raises(ValueError, match="labels of the kind of .*, but .* came"):
+    with pytest.raises(ValueError, match=r"labels of the kind of .*, but .* came"):
         model.score(X, np.take([["a", "b"], [3, 5]][names[0] == "no"], [0, 0, 1, 0, 1]))
 
 
