@@ -412,5 +412,3 @@ def test_what_is_not_there_is_named(tmp_path, dice, capsys):
         experiments.find("cards")
     assert command_line.main(["report", str(tmp_path)]) == 2
     assert "no results of experiments" in capsys.readouterr().err
-    with pytest.raises(DataError, match="no results"):
-        pages.index(tmp_path)
