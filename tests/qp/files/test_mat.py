@@ -150,7 +150,7 @@ BOUND = "NAME\nROWS\n N C\n G R\nCOLUMNS\n X C 1\n X R 1\nRHS\nBOUNDS\n{bounds}E
 def test_bounds(tmp_path, bounds, lb, ub):
     lines = "".join(f" {line}\n" for line in bounds.split(";") if line)
     program = qp.files.mat.read(written(tmp_path, BOUND.format(bounds=lines)))
-    assert (program.lb[0], program.ub[0], program.P) == (lb, ub, None)
+    assert (program.lb[0], program.ub[0], program.P, program.offset) == (lb, ub, None, 0.0)
 
 
 def change(old, new):
@@ -410,6 +410,8 @@ def test_mat_of_netlib(tmp_path, in_aux):
         qp.files.mat.read(saved(tmp_path, {"Problem": problem})), A=[[1.0, -1.0]], l=[2.0], u=[2.0], P=None, offset=0.5,
         q=[1.0, 200.0], lb=[0.0, -3.0], ub=[inf, 4.0],
     )  # fmt: skip
+    bare = {"A": np.eye(2), "b": np.ones(2), "c": np.arange(2.0)}
+    assert_parts(qp.files.mat.read(saved(tmp_path, bare)), A=np.eye(2), l=[1.0, 1.0], u=[1.0, 1.0], q=[0.0, 1.0])
 
 
 @pytest.mark.parametrize(
