@@ -2,9 +2,9 @@
 
 import functools
 import math
-from itertools import pairwise
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np

@@ -410,8 +410,6 @@ def test_mat_of_netlib(tmp_path, in_aux):
         qp.files.mat.read(saved(tmp_path, {"Problem": problem})), A=[[1.0, -1.0]], l=[2.0], u=[2.0], P=None, offset=0.5,
         q=[1.0, 200.0], lb=[0.0, -3.0], ub=[inf, 4.0],
     )  # fmt: skip
-    bare = {"A": np.eye(2), "b": np.ones(2), "c": np.arange(2.0)}
-    assert_parts(qp.files.mat.read(saved(tmp_path, bare)), A=np.eye(2), l=[1.0, 1.0], u=[1.0, 1.0], q=[0.0, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -425,6 +423,7 @@ def test_mat_of_netlib(tmp_path, in_aux):
         (maros(u=np.array([1.0, 1j, 0])), "u must be an array of numbers, but 'a complex array' came"),
         (maros(q=np.array([1.0, np.nan])), r"q must be finite, but q\[1\] is nan"),
         ({"Problem": {"A": np.eye(2), "b": np.ones(2)}}, "c is missing, there is only A, b"),
+        ({"A": np.eye(2), "b": np.ones(2), "c": np.ones(2)}, "lo is missing, there is only A, b, c"),
         ({"Problem": np.eye(2)}, "Problem must be a struct"),
         ({"x": np.eye(2)}, "P is missing, there is only x"),
     ],
