@@ -79,14 +79,16 @@ def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, ca
     assert "objective    7.5 (dual 2.5)" in told and "primal 2.0e-03, dual 4.0e-03, gap 5.0e-03" in told
 
 
-def test_solve_of_an_infeasible_file_prints_the_error_of_the_certificate(tmp_path, capsys):
-    path = tmp_path / "lpi.mat"
+def test_a_certificate_is_printed_with_its_error_and_written_without_a_point(tmp_path, capsys):
+    path, out = tmp_path / "lpi.mat", tmp_path / "x.json"
     write_struct(path)
-    assert command.main(["solve", str(path)]) == 0
+    assert command.main(["solve", str(path), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "status       primal_infeasible" in printed
     assert "certificate  error" in printed and "objective" not in printed
     assert "verdict      certified" in printed
+    found = json.loads(out.read_text())
+    assert found["status"] == "primal_infeasible" and all(isinstance(value, float) for value in found["z"])
 
 
 @pytest.mark.parametrize("ending", ["npz", "json"])
@@ -100,14 +102,6 @@ def test_solve_writes_the_answer(ending, tmp_path, capsys):
     assert str(found["status"]) == "optimal" and int(found["iterations"]) >= 1
     for name in ("x", "y", "z", "s"):
         np.testing.assert_allclose(found[name], getattr(expected, name), rtol=1e-9, atol=1e-12)
-
-
-def test_a_certificate_is_written_without_a_point(tmp_path, capsys):
-    path, out = tmp_path / "lpi.mat", tmp_path / "x.json"
-    write_struct(path)
-    assert command.main(["solve", str(path), "--out", str(out)]) == 0
-    found = json.loads(out.read_text())
-    assert found["status"] == "primal_infeasible" and all(isinstance(value, float) for value in found["z"])
 
 
 def test_files_and_configuration_are_commands_of_the_same_program(tmp_path, capsys):

@@ -15,7 +15,7 @@ from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
 from bench.experiments import conduct, confirm, digest, pages
-from bench.experiments.experiment import Experiment, Part, Protocol, perform, verdict_of
+from bench.experiments.experiment import Experiment, Part, Protocol, _prepared, perform, verdict_of
 from bench.programs.sets import DataError
 from socp.version import __version__
 from tests.support.data import data_folder
@@ -69,11 +69,13 @@ def numbers(runs):
     return [{name: value for name, value in run.items() if name != "seconds"} for run in runs]
 
 
-def test_runs_come_back_in_order_and_are_not_run_again(tmp_path, dice):
+def test_runs_come_back_in_order_and_are_not_run_again_and_data_are_prepared_once(tmp_path, dice, monkeypatch):
+    _prepared.cache_clear()
+    monkeypatch.setattr(Dice, "prepared", 0)
     told = []
     first = conduct.conduct(dice, tmp_path, show=lambda done, of: told.append((done, of)))
     assert [(run["sides"], run["seed"]) for run in first] == [(s, k) for s in (6, 20) for k in range(6)]
-    assert told == [(k, 12) for k in range(13)]
+    assert told == [(k, 12) for k in range(13)] and Dice.prepared == 1
     again = conduct.conduct(dice, tmp_path)
     assert again == first  # the kept runs are returned, with their seconds
     more = conduct.conduct(dice, tmp_path, repeats=7)
@@ -110,15 +112,6 @@ def test_a_dask_cluster_gives_the_same_numbers(tmp_path, dice):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         there = conduct.conduct(dice, tmp_path / "there", dask=cluster.scheduler_address)
     assert numbers(there) == numbers(conduct.conduct(dice, tmp_path / "here"))
-
-
-def test_data_are_prepared_once_a_process(tmp_path, dice):
-    Dice.prepared = 0
-    from bench.experiments.experiment import _prepared
-
-    _prepared.cache_clear()
-    conduct.conduct(dice, tmp_path)
-    assert Dice.prepared == 1
 
 
 def test_the_command_writes_everything(tmp_path, dice, capsys):
