@@ -150,7 +150,7 @@ BOUND = "NAME\nROWS\n N C\n G R\nCOLUMNS\n X C 1\n X R 1\nRHS\nBOUNDS\n{bounds}E
 def test_bounds(tmp_path, bounds, lb, ub):
     lines = "".join(f" {line}\n" for line in bounds.split(";") if line)
     program = qp.files.mat.read(written(tmp_path, BOUND.format(bounds=lines)))
-    assert (program.lb[0], program.ub[0], program.P) == (lb, ub, None)
+    assert (program.lb[0], program.ub[0], program.P, program.offset) == (lb, ub, None, 0.0)
 
 
 def change(old, new):
@@ -423,6 +423,7 @@ def test_mat_of_netlib(tmp_path, in_aux):
         (maros(u=np.array([1.0, 1j, 0])), "u must be an array of numbers, but 'a complex array' came"),
         (maros(q=np.array([1.0, np.nan])), r"q must be finite, but q\[1\] is nan"),
         ({"Problem": {"A": np.eye(2), "b": np.ones(2)}}, "c is missing, there is only A, b"),
+        ({"A": np.eye(2), "b": np.ones(2), "c": np.ones(2)}, "lo is missing, there is only A, b, c"),
         ({"Problem": np.eye(2)}, "Problem must be a struct"),
         ({"x": np.eye(2)}, "P is missing, there is only x"),
     ],
