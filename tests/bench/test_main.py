@@ -165,7 +165,7 @@ def test_errors_are_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
     (tmp_path / "broken.mat").write_text("not a MATLAB file")
     (tmp_path / "tiny.qps").write_text(QPS)
     for arguments, words in [
-        (["solve", tmp_path / "program.lp"], "the ending must be one of"),
+        (["solve", tmp_path / "program.lp"], "the ending must be one of .cbf, .cbf.gz, .mat"),
         (["solve", tmp_path / "broken.mat"], "MATLAB"),
         (["solve", tmp_path / "missing.mat"], "there is no such file"),
         (["solve", tmp_path / "tiny.qps", "--tol", "-1"], "tol must be a positive number"),
@@ -363,15 +363,14 @@ def test_figures_are_written_where_they_differ_and_measured_where_that_is_asked(
 
 def test_help_names_the_commands(capsys):
     told = ("whose name", "a shell pattern (as svm*) or a part of the name")
-    for arguments, code, words in (
-        (["--help"], 0, ("solve", "suite")), *(([name, "--help"], 0, told) for name in ("models", "suite", "compare")),
-        (["suite", "--help"], 0, ("relative tolerance (default 1e-08)", "1e-08) --limit")),
-        (["suite", "no_such_set"], 2, ("no_such_set",)),
+    for arguments, words in (
+        (["--help"], ("solve", "suite")), *(([name, "--help"], told) for name in ("models", "suite", "compare")),
+        (["suite", "--help"], ("relative tolerance (default 1e-08)", "1e-08) --limit")),
     ):  # fmt: skip
         with pytest.raises(SystemExit) as ended:
             command.main(arguments)
         printed = " ".join("".join(capsys.readouterr()).split())
-        assert ended.value.code == code and all(word in printed for word in words)
+        assert ended.value.code == 0 and all(word in printed for word in words)
 
 
 @pytest.mark.parametrize("name", ["HS35MOD", "CVXQP2_M", "DUALC2", "PRIMALC8", "QADLITTL", "lpi_galenet", "lpi_bgprtr",
