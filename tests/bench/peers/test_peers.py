@@ -17,8 +17,6 @@ from bench.programs.catalogue import multiplied_out
 
 CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco")
 QUADRATIC_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco", "qtqp", "piqp", "osqp", "qpalm", "proxsuite", "highspy")
-CERTIFYING_CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs")
-CERTIFYING_LINEAR_PEERS = ("clarabel", "qtqp", "osqp", "highspy", "cvxopt")
 
 
 def needs(solver):
@@ -118,20 +116,20 @@ def test_answers_verify_in_the_signs_of_the_project(name, solver):
         assert found.objective == pytest.approx(verify(program, x, y, z).objective, rel=1e-6)
 
 
-UNSOLVABLE = {
-    "cones": (CERTIFYING_CONE_PEERS, generate.infeasible(8, 0), generate.unbounded(8, 0)),
+UNSOLVABLE = {  # the kind: an infeasible program, an unbounded one, the peers with certificates
+    "conic": (generate.infeasible(8, 0), generate.unbounded(8, 0), ("clarabel", "ecos", "cvxopt", "scs")),
     "linear": (
-        CERTIFYING_LINEAR_PEERS,
         qp.QuadraticProgram(None, [1.0, 1.0], [[1.0, 1.0], [1.0, 0.0]], [3.0, 1.0], [4.0, 1.0], 0.0, 1.2),
         qp.QuadraticProgram(None, [1.0, -1.0], [[1.0, 1.0]], [3.0], None, 0.0, None),
+        ("clarabel", "qtqp", "osqp", "highspy", "cvxopt"),
     ),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind, solver", [(kind, solver) for kind in UNSOLVABLE for solver in UNSOLVABLE[kind][0]])
+@pytest.mark.parametrize("kind, solver", [(kind, solver) for kind in UNSOLVABLE for solver in UNSOLVABLE[kind][2]])
 def test_certificates(kind, solver):
     needs(solver)
-    for program, status in zip(UNSOLVABLE[kind][1:], ("primal_infeasible", "dual_infeasible"), strict=True):
+    for program, status in zip(UNSOLVABLE[kind], ("primal_infeasible", "dual_infeasible")):
         answer = peers.solve(solver, program)
         assert answer.status == status
         assert getattr(verify(program, answer.x, answer.y, answer.z), status) <= 1e-6
