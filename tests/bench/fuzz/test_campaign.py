@@ -129,11 +129,11 @@ def test_the_command_with_one_program(tmp_path, capsys):
 
 
 def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(Worker, "trial", lambda self, family, number: trial.Verdict("wrong", "as an example"))
+    monkeypatch.setattr(Worker, "trial", lambda self, family, number: trial.Verdict("wrong", "as an example", True))
     arguments = ["fuzz", "--programs", "2", "--family", "qp_tiny", "--out", str(tmp_path)]
     assert command.main(arguments) == 1
     printed = capsys.readouterr().out
     assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
-    assert printed.count("as an example") == 2
+    assert printed.count("as an example") == 2 and "0 missed of 2 in which an answer is planted" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
     assert f"python -m bench solve {tmp_path}" in printed
