@@ -251,7 +251,8 @@ def tests_of(fault: Fault, copy: Path, reach: str) -> list[list[str]]:
     """Return the tests in stages, the likeliest to see the fault first: of its file and room, its package, and all."""
     room, name, tests = Path(fault.room), Path(fault.file).stem, copy / "tests"
     stages = [sorted((tests / room).glob("test_*.py"), key=lambda path: not path.stem.startswith(f"test_{name}"))]
-    stages += [sorted((tests / room.parts[0]).rglob("test_*.py"), key=lambda path: room.name not in path.parts)]
+    package = (tests / room.parts[0]).rglob("test_*.py")
+    stages += [sorted(package, key=lambda path: -len(os.path.commonpath([path, tests / room])))]  # the nearest first
     stages += [sorted(tests.rglob("test_*.py"))]
     known: set[Path] = set()
     found = []

@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -11,6 +9,7 @@ import pytest
 
 from bench.compare import figures, measurement
 from bench.programs.sets import DataError
+from tests.support.processes import python
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,14 +26,7 @@ def test_it_is_one_screen_and_a_half():
 def test_the_example_prints_what_the_readme_says():
     (code,), (expected,) = fenced("python"), fenced("text")
     assert 6 <= len(code.splitlines()) <= 15
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd="/",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    result = python("-c", code, cwd="/", PYTHONPATH=str(ROOT))
     assert result.returncode == 0, result.stderr
     assert result.stdout == expected
 

@@ -30,18 +30,8 @@ def test_the_gradient_is_that_of_central_differences(C, gamma):
         assert slope[j] == pytest.approx(near, rel=1e-4, abs=1e-6)
 
 
-def moons(seed, count):
-    """Return samples and labels of two noisy, interleaved half circles."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat([-1.0, 1.0], count // 2)
-    angle = np.pi * rng.random(y.size)
-    X = -y[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + (y > 0.0)[:, None] * np.array([1.0, 0.5])
-    return X + 0.3 * rng.normal(size=X.shape), y
-
-
-@pytest.mark.parametrize("points", [rings, moons])
-def test_fifteen_fits_reach_the_loss_of_a_grid(points):
-    loss = ValidationLoss(*points(8, 60), *points(9, 60))
+def test_fifteen_fits_reach_the_loss_of_a_grid():
+    loss = ValidationLoss(*rings(8, 60), *rings(9, 60))
     found = choose_parameters(loss)
     assert loss.fits == len(found.trace) == 15
     assert found.loss == min(value for _, _, value in found.trace)

@@ -226,12 +226,10 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         codes = np.searchsorted(self.classes_, classes)[codes]
         found = []
         for (rows, signs), (models, w, offset) in zip(self._problems(codes), self._machines()):
-            side = np.zeros(codes.size, dtype=np.int64)
-            side[rows] = signs > 0.0
-            samples = self._side_by_side(models, X, side)
-            table = samples.expect().table
+            owners = np.zeros(codes.size, dtype=np.int64)  # tables do not depend on them
+            table = self._side_by_side(models, X, owners).expect().table
             if rows.size:
-                own = self._side_by_side(models, take(X, rows), side[rows])
+                own = self._side_by_side(models, take(X, rows), owners[rows])
                 table[rows] = tilt_exactly(own, signs, w, offset, self.a, self.c, self.xi).table
             found.append(table)
         return self._in_container(np.hstack(found), X)

@@ -2,9 +2,6 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -28,28 +25,16 @@ from qp.files.mat import read_mat
 from socp import Status
 from tests.support.data import data_folder
 from tests.support.problem_sets import CBF, QPS, write_rows, write_struct
+from tests.support.processes import python
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = suite.HEADER.split()
 
 
-def run(*arguments):
-    """Run `python -m bench` in a process outside the project's folder and without data sets."""
-    environment = {name: value for name, value in os.environ.items() if name != "CENTRALPATH_DATA"}
-    return subprocess.run(
-        [sys.executable, "-m", "bench", *map(str, arguments)],
-        cwd="/",
-        env={**environment, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
 def test_solve_prints_status_objective_residuals_iterations_and_time(tmp_path):
     path = tmp_path / "tiny.mat"
     write_rows(path)
-    result = run("solve", path)
+    result = python("-m", "bench", "solve", path, cwd="/", PYTHONPATH=str(ROOT))
     assert result.returncode == 0, result.stderr
     lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines() if line)
     assert lines["program"].startswith("QuadraticProgram(n=2, m=1), 4 nonzeros")
@@ -79,14 +64,16 @@ def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, ca
     assert "objective    7.5 (dual 2.5)" in told and "primal 2.0e-03, dual 4.0e-03, gap 5.0e-03" in told
 
 
-def test_solve_of_an_infeasible_file_prints_the_error_of_the_certificate(tmp_path, capsys):
-    path = tmp_path / "lpi.mat"
+def test_a_certificate_is_printed_with_its_error_and_written_without_a_point(tmp_path, capsys):
+    path, out = tmp_path / "lpi.mat", tmp_path / "x.json"
     write_struct(path)
-    assert command.main(["solve", str(path)]) == 0
+    assert command.main(["solve", str(path), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "status       primal_infeasible" in printed
     assert "certificate  error" in printed and "objective" not in printed
     assert "verdict      certified" in printed
+    found = json.loads(out.read_text())
+    assert found["status"] == "primal_infeasible" and all(isinstance(value, float) for value in found["z"])
 
 
 @pytest.mark.parametrize("ending", ["npz", "json"])
@@ -100,14 +87,6 @@ def test_solve_writes_the_answer(ending, tmp_path, capsys):
     assert str(found["status"]) == "optimal" and int(found["iterations"]) >= 1
     for name in ("x", "y", "z", "s"):
         np.testing.assert_allclose(found[name], getattr(expected, name), rtol=1e-9, atol=1e-12)
-
-
-def test_a_certificate_is_written_without_a_point(tmp_path, capsys):
-    path, out = tmp_path / "lpi.mat", tmp_path / "x.json"
-    write_struct(path)
-    assert command.main(["solve", str(path), "--out", str(out)]) == 0
-    found = json.loads(out.read_text())
-    assert found["status"] == "primal_infeasible" and all(isinstance(value, float) for value in found["z"])
 
 
 def test_files_and_configuration_are_commands_of_the_same_program(tmp_path, capsys):
@@ -186,7 +165,7 @@ def test_errors_are_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
     (tmp_path / "broken.mat").write_text("not a MATLAB file")
     (tmp_path / "tiny.qps").write_text(QPS)
     for arguments, words in [
-        (["solve", tmp_path / "program.lp"], "the ending must be one of"),
+        (["solve", tmp_path / "program.lp"], "the ending must be one of .cbf, .cbf.gz, .mat"),
         (["solve", tmp_path / "broken.mat"], "MATLAB"),
         (["solve", tmp_path / "missing.mat"], "there is no such file"),
         (["solve", tmp_path / "tiny.qps", "--tol", "-1"], "tol must be a positive number"),
@@ -289,7 +268,6 @@ def test_a_wrong_optimal_makes_exit_code_one(folder, capsys, answers_beside_the_
     assert command.main(["suite", "maros_meszaros", "--data", str(folder), "--only", "HS21"]) == 1
     printed = capsys.readouterr().out
     assert printed.splitlines()[1].split()[-1] == "WRONG" and "1 WRONG" in printed
-    assert command.main(["solve", str(folder / "maros_meszaros" / "HS21.mat")]) == 1
 
 
 GOOD = Verification(1.0, 1.0, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9, math.inf, math.inf)
@@ -385,15 +363,14 @@ def test_figures_are_written_where_they_differ_and_measured_where_that_is_asked(
 
 def test_help_names_the_commands(capsys):
     told = ("whose name", "a shell pattern (as svm*) or a part of the name")
-    for arguments, code, words in (
-        (["--help"], 0, ("solve", "suite")), *(([name, "--help"], 0, told) for name in ("models", "suite", "compare")),
-        (["suite", "--help"], 0, ("relative tolerance (default 1e-08)", "1e-08) --limit")),
-        (["suite", "no_such_set"], 2, ("no_such_set",)),
+    for arguments, words in (
+        (["--help"], ("solve", "suite")), *(([name, "--help"], told) for name in ("models", "suite", "compare")),
+        (["suite", "--help"], ("relative tolerance (default 1e-08)", "1e-08) --limit")),
     ):  # fmt: skip
         with pytest.raises(SystemExit) as ended:
             command.main(arguments)
         printed = " ".join("".join(capsys.readouterr()).split())
-        assert ended.value.code == code and all(word in printed for word in words)
+        assert ended.value.code == 0 and all(word in printed for word in words)
 
 
 @pytest.mark.parametrize("name", ["HS35MOD", "CVXQP2_M", "DUALC2", "PRIMALC8", "QADLITTL", "lpi_galenet", "lpi_bgprtr",

@@ -1,13 +1,17 @@
 """A solver of quadratic programs after any sequence of operations, compared with a new one."""
 
+from functools import partial
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from qp import QuadraticProgram, Solver
 from socp import LowRank
 from tests.support import solver_states
-from tests.support.programs import planted_sides, random_hessian, times
+from tests.support.interrupts import Interrupted
+from tests.support.programs import planted_quadratic, planted_sides, random_hessian, times
 
 INF = np.inf
 METHODS = [{}, {}, {"active_set": False}, {"kkt": "ldl"}, {"kkt": "dense", "equilibrate": False}]
@@ -106,3 +110,24 @@ class QuadraticSolverStates(solver_states.SolverStates):
 
 TestQuadraticSolver = QuadraticSolverStates.TestCase
 TestQuadraticSolver.settings = solver_states.SETTINGS
+
+
+@pytest.mark.parametrize("name", ["q", "u", "A_data", "P_data"])
+def test_after_an_update_that_is_interrupted_anywhere_the_old_or_the_new_program_is_solved(name):
+    rng = np.random.default_rng(3)
+    planted = planted_quadratic(rng)[0]
+    P = sp.csc_array(np.diag(rng.uniform(1.0, 2.0, planted.n)))
+    program = QuadraticProgram(P, planted.q, planted.A, planted.l, planted.u, planted.lb, planted.ub)
+    value = getattr(program, name[:1]) if name.endswith("data") else getattr(program, name)
+    change = {name: 1.5 * value.data if name.endswith("data") else 1.5 * np.abs(value) + 1.0}
+
+    def update(at=None):
+        solver = Solver(program, active_set=False)
+        solver.solve()
+        return solver, Interrupted(partial(solver.update, **change), at)
+
+    for at in range(1, update()[1].lines + 1, 3):
+        solver, interrupted = update(at)
+        found, fresh = solver.solve(), Solver(solver.program, active_set=False).solve()
+        assert interrupted.raised and found.status == fresh.status
+        assert found.objective == pytest.approx(fresh.objective, rel=1e-6, nan_ok=True)

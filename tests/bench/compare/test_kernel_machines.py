@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import svm
 
 from bench.__main__ import main
 from bench.compare import kernel_machines, linear
@@ -25,8 +26,13 @@ def test_ours_is_behind_in_no_row():
         ("many", kernel_machines.many_vectors, "rbf"),
         ("regression", kernel_machines.curve, "rbf"),
     ):
-        row = measure(name, *data(100), kernel, 1e-3)
+        X, y = data(100)
+        row = measure(name, X, y, kernel, 0.1)
         assert not row.is_wrong and row.vectors > 0 and row.seconds > 0.0 and name in row.line()
+        ours, theirs = (SVR(), svm.SVR(tol=0.1)) if name == "regression" else (SVC(), svm.SVC(tol=0.1))
+        kernel_of = ours.fit(X, y).kernel_
+        values = [dual_objective(one, kernel_of, X, y, name == "regression") for one in (ours, theirs.fit(X, y))]
+        assert row.behind == pytest.approx(values[0] / abs(values[1]) + 1.0, rel=1e-6) and row.behind < 0.0
 
 
 def test_a_path_is_measured_by_the_scores_of_its_folds(monkeypatch):

@@ -1,9 +1,7 @@
 """The frame of the experiments, on one that throws a die."""
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,10 +13,11 @@ from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
 from bench.experiments import conduct, confirm, digest, pages
-from bench.experiments.experiment import Experiment, Part, Protocol, perform, verdict_of
+from bench.experiments.experiment import Experiment, Part, Protocol, _prepared, perform, verdict_of
 from bench.programs.sets import DataError
 from socp.version import __version__
 from tests.support.data import data_folder
+from tests.support.processes import python
 
 
 class Dice(Experiment):
@@ -69,11 +68,13 @@ def numbers(runs):
     return [{name: value for name, value in run.items() if name != "seconds"} for run in runs]
 
 
-def test_runs_come_back_in_order_and_are_not_run_again(tmp_path, dice):
+def test_runs_come_back_in_order_and_are_not_run_again_and_data_are_prepared_once(tmp_path, dice, monkeypatch):
+    _prepared.cache_clear()
+    monkeypatch.setattr(Dice, "prepared", 0)
     told = []
     first = conduct.conduct(dice, tmp_path, show=lambda done, of: told.append((done, of)))
     assert [(run["sides"], run["seed"]) for run in first] == [(s, k) for s in (6, 20) for k in range(6)]
-    assert told == [(k, 12) for k in range(13)]
+    assert told == [(k, 12) for k in range(13)] and Dice.prepared == 1
     again = conduct.conduct(dice, tmp_path)
     assert again == first  # the kept runs are returned, with their seconds
     more = conduct.conduct(dice, tmp_path, repeats=7)
@@ -110,15 +111,6 @@ def test_a_dask_cluster_gives_the_same_numbers(tmp_path, dice):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         there = conduct.conduct(dice, tmp_path / "there", dask=cluster.scheduler_address)
     assert numbers(there) == numbers(conduct.conduct(dice, tmp_path / "here"))
-
-
-def test_data_are_prepared_once_a_process(tmp_path, dice):
-    Dice.prepared = 0
-    from bench.experiments.experiment import _prepared
-
-    _prepared.cache_clear()
-    conduct.conduct(dice, tmp_path)
-    assert Dice.prepared == 1
 
 
 def test_the_command_writes_everything(tmp_path, dice, capsys):
@@ -341,12 +333,9 @@ def test_spoiled_models_do_not_confirm_a_page(tmp_path):
     def checked(line):
         with (tmp_path / "models" / "explanations" / "estimator.py").open("a") as file:
             file.write(line)
-        command = [sys.executable, "-m", "bench", "experiment", "easvm-digits", "--check", "--budget", "1.5"]
-        return subprocess.run(
-            [*command, "--out", str(page.parent)], cwd=tmp_path, capture_output=True, text=True, env=environment
-        )
+        words = "experiment", "easvm-digits", "--check", "--budget", "1.5", "--out", page.parent
+        return python("-m", "bench", *words, cwd=tmp_path, PYTHONPATH=str(tmp_path))
 
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     found = checked("\nWITHOUT_A_MEANING = 1\n")
     assert found.returncode == 0 and found.stdout.endswith(": equal\n"), found.stdout + found.stderr
     found = checked("ExplanationAugmentedSVC.predict = lambda self, X: self.classes_[:1].repeat(len(X))\n")
@@ -412,5 +401,3 @@ def test_what_is_not_there_is_named(tmp_path, dice, capsys):
         experiments.find("cards")
     assert command_line.main(["report", str(tmp_path)]) == 2
     assert "no results of experiments" in capsys.readouterr().err
-    with pytest.raises(DataError, match="no results"):
-        pages.index(tmp_path)

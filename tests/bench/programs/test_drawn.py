@@ -11,12 +11,12 @@ import pytest
 import scipy.sparse as sp
 
 import socp
-from bench.programs import generate, large, learning, many, small, tiny
+from bench.programs import generate, large, learning, many, repeated, small, tiny
 
 KEPT = Path(__file__).with_name("drawn.tsv")
 CLASSES = {"generated": generate.CLASSES, "learning": learning.CLASSES, "large": large.CLASSES, "many": many.CLASSES}
 CLASSES |= {"small": small.FUNCTIONS, "tiny": tiny.CLASSES}
-SIZES = {"large": (40, 130)}
+SIZES = {"large": (40, 130), "small": (3, 10, 33, 77)}
 
 
 def said(name, value):
@@ -46,6 +46,9 @@ def drawn():
     for group, classes in CLASSES.items():
         for name, made in classes.items():
             yield f"{group}/{name}", [program_said(made(size, 3)) for size in SIZES.get(group, (10, 33, 77))]
+    for name, drawn_from in (("objectives", repeated._objectives), ("states", repeated._first_states)):
+        changes = drawn_from(small.control(33, 3))
+        yield f"repeated/{name}", [said(*one) for change in changes for one in change.items()]
 
 
 def digits(words):

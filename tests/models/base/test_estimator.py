@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 
 import models
 import qp
@@ -79,6 +79,17 @@ def test_the_score_of_a_regressor_is_that_of_scikit_learn(y):
     model = LeastSquares().fit(X, [1.0, 1.0, 1.0, 1.0])
     model.coef_[:] = 0.0, 1.0
     assert model.score(X, y, weights) == pytest.approx(r2_score(y, np.ones(4), sample_weight=weights), abs=1e-14)
+
+
+@pytest.mark.parametrize("names", [[3, 5], ["no", "yes"]])
+def test_the_score_of_a_classifier_is_the_share_of_right_labels(names):
+    X, y, weights = np.arange(5.0)[:, None], np.take(names, [0, 0, 1, 0, 1]), np.array([1.0, 2.0, 0.5, 3.0, 1.5])
+    model = NearestMean().fit(X[[0, 4]], y[[0, 4]])
+    expected = accuracy_score(y, model.predict(X), sample_weight=weights)
+    assert model.score(X, y, weights) == pytest.approx(expected) and 0.0 < expected < 1.0
+    assert [model.score(X[[i]], y[[i]]) for i in range(5)] == (model.predict(X) == y).tolist()
+    with pytest.raises(ValueError, match=r"labels of the kind of .*, but .* came"):
+        model.score(X, np.take([["a", "b"], [3, 5]][names[0] == "no"], [0, 0, 1, 0, 1]))
 
 
 def test_parameters_are_read_set_cloned_and_printed():

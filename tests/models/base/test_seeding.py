@@ -1,10 +1,10 @@
-"""Rows that are drawn far from each other: the odds of k-means++, and rows that are all alike."""
+"""Rows that are drawn far from each other: the odds of k-means++, rows that are all alike, and means of clusters."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.base.seeding import spread_rows
+from models.base.seeding import cluster_means, spread_rows
 
 ROWS = np.array([[0.0, 1.0], [3.0, 1.0], [0.0, 5.0], [0.0, 1.0], [-1.0, -1.0]])
 
@@ -34,3 +34,14 @@ def test_rows_are_drawn_by_weight_times_squared_distance_to_the_nearest_drawn_be
     assert sorted(set(spread_rows(kind(ROWS[[0, 3]]), 9, np.random.default_rng(0)))) == [0, 1]
     weights = np.array([1.0, 0.0])  # all rows of positive weight are drawn
     assert spread_rows(kind(ROWS[:2]), 3, np.random.default_rng(0), weights).tolist() == [0, 0, 0]
+
+
+def test_means_of_clusters_are_those_of_the_rows_nearest_to_them():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+    rows = np.repeat(centres, 7, axis=0) + rng.uniform(-1.0, 1.0, (21, 2))
+    means = cluster_means(rows, 3, rng)
+    expected = rows.reshape(3, 7, 2).mean(axis=1)
+    np.testing.assert_allclose(means[np.lexsort(means.round().T[::-1])], expected[np.lexsort(centres.T[::-1])])
+    alike = cluster_means(np.ones((4, 2)), 3, rng)  # a mean of no row stays
+    np.testing.assert_array_equal(alike, np.ones((3, 2)))

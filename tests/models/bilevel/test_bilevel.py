@@ -4,6 +4,7 @@ import functools
 import math
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from unittest import mock
 
 import numpy as np
@@ -82,6 +83,9 @@ def test_the_trace_tells_the_alternation(form):
     assert 2 <= model.n_iter_ < 100 and len(objectives) in (model.n_iter_, model.n_iter_ - 1)
     assert (np.diff(objectives) <= 1e-7 * (1.0 + objectives[0])).all() and objectives[-1] < objectives[0] - 1e-4
     assert model.trace_[-1].change < model.trace_[0].change
+    for last, now in pairwise(model.trace_):
+        ways = np.linalg.norm(now.mu - last.mu, axis=1) + (form[2] < math.inf) * np.linalg.norm(now.w - last.w)
+        assert now.change == pytest.approx(np.linalg.norm(ways) / (1.0 + np.linalg.norm(last.mu)), rel=1e-6, abs=1e-9)
     assert (model.nu_.max() > 0.1) == (form[2] == 0.05)
     assert model.objective_ == pytest.approx(objectives[-1], rel=1e-7)
     ones = Samples(samples.X, samples.y, np.ones(10))

@@ -195,8 +195,9 @@ def test_what_fails_is_said(beta, phi, words):
         assert words in str(bound)
 
 
-def test_the_error_is_the_formula():
-    m, h, delta = 1000, 10.0, 0.1
+@pytest.mark.parametrize("h", [0.4, 10.0])
+def test_the_error_is_the_formula(h):
+    m, delta = 1000, 0.1
     by_hand = 2.0 * (h * math.log2(8.0 * math.e * m / h) * math.log2(32.0 * m) + math.log2(8.0 * m / delta)) / m
     assert bounds.margin_error(m, h, delta).value == pytest.approx(by_hand)
     assert bounds.margin_error(m, 0.0, delta).value == pytest.approx(2.0 * math.log2(8.0 * m / delta) / m)

@@ -127,6 +127,16 @@ def test_no_parameter_of_an_earlier_fit_is_left():
     assert not hasattr(model, "objectives_") and not hasattr(model, "converged_")
 
 
+def test_a_state_without_weight_keeps_its_parameters():
+    model = GaussianHMM(3, random_state=0).fit(np.random.default_rng(0).normal(size=(9, 1)))
+    means, covariances = model.means_.copy(), model.covariances_.copy()
+    n, own, square = np.array([[2.0], [5e-10], [5e-11]]), 7.0, 50.0
+    model._maximize_emissions(np.hstack([n, own * n, square * n]))
+    np.testing.assert_allclose(model.means_[:2], own)
+    np.testing.assert_allclose(model.covariances_[:2, 0], square - own**2)
+    np.testing.assert_array_equal([model.means_[2], model.covariances_[2]], [means[2], covariances[2]])
+
+
 def test_sequences_are_laid_end_to_end():
     batch = as_symbols([[1, 2], [NAN, 0.0, 3.0], [5]])
     assert batch.values.tolist() == [1, 2, -1, 0, 3, 5] and batch.offsets.tolist() == [0, 2, 5, 6]

@@ -67,6 +67,22 @@ def test_the_minimum_inside_of_the_box(row):
         assert abs(program.x[N]) == 0.1 and np.sign(program.multipliers[0]) == np.sign(program.x[N])
 
 
+@pytest.mark.parametrize("row, side", [("equality", 0.0), ("between", 0.1), ("between", 90.0)])
+def test_from_a_point_off_the_row_the_minimum_is_the_same(row, side):
+    found = []
+    for away in (0.0, 0.01):
+        program, face, q = at_zero(row)
+        program.lb[N:], program.ub[N:] = -side, side
+        program.x[:N] = away * np.random.default_rng(1).normal(size=N)
+        program.g[:N] = program.P @ program.x[:N] + q
+        find_free(program, face, 0.0)
+        assert step_on_face(program, face) == TAKEN
+        check_point(program, q)
+        found.append(program.x)
+    np.testing.assert_allclose(*found, atol=1e-9)
+    assert row == "equality" or (abs(program.x[N]) == side) == (side < 90.0)
+
+
 @pytest.mark.parametrize("width", [10.0, 0.3])
 def test_two_rows_without_a_variable_in_common(width):
     rng = np.random.default_rng(3)

@@ -218,10 +218,21 @@ def test_a_folder_that_is_deleted_comes_back(place, caplog):
     assert path_of(place, A).exists() and not caplog.records
 
 
-def test_a_relative_folder_stays_where_it_was(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "kernels")
+@pytest.mark.parametrize("platform, variable, below", [
+    ("linux", "XDG_CACHE_HOME", ".cache"), ("darwin", "", "Library/Caches"), ("win32", "LOCALAPPDATA", "AppData/Local"),
+])  # fmt: skip
+def test_the_folder_is_that_of_the_system_and_a_relative_one_stays_where_it_was(
+    tmp_path, monkeypatch, platform, variable, below
+):
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(cache.sys, "platform", platform)
+    monkeypatch.setattr(cache.Path, "home", lambda: tmp_path)
+    assert cache._caches() == tmp_path / below / "centralpath"
     monkeypatch.chdir(tmp_path)
-    assert cache._caches() == Path(os.getcwd()) / "kernels" / "centralpath"
+    for name in filter(None, (variable, "NUMBA_CACHE_DIR")):
+        monkeypatch.setenv(name, f"of {name}")
+        assert cache._caches() == Path(os.getcwd()) / f"of {name}" / "centralpath"
 
 
 @posix

@@ -1,5 +1,7 @@
 """Saddle-point systems: solutions, rows and bounds of all kinds, and singular ones, dense and sparse."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -81,10 +83,17 @@ def test_a_solution_is_refined_to_rounding(monkeypatch):
     rng = np.random.default_rng(400)
     system = Saddle(*drawn(rng, 400, 150, True))._system
     right = 1e-8 * rng.normal(size=system.scale.size)
-    approximate = system.approximate
+    approximate, sizes = system.approximate, []
+
+    def loses(left, share):
+        sizes.append(np.abs(left).max() / np.abs(right).max())
+        return (1.0 - share) * approximate(left)
+
     for lost in (1e-2, 1e-6):  # of each approximate solution
-        monkeypatch.setattr(system, "approximate", lambda left, lost=lost: (1.0 - lost) * approximate(left))
+        sizes.clear()
+        monkeypatch.setattr(system, "approximate", partial(loses, share=lost))
         assert np.abs(system.multiply(system.solve(right)) - right).max() < 1e-12 * np.abs(right).max()
+        assert min(sizes) > saddle.REFINED and len(sizes) <= saddle.STEPS  # no step more than is needed
 
 
 @pytest.mark.parametrize("P", [None, np.zeros((2, 2))])

@@ -8,14 +8,17 @@ from socp.form.row_groups import recover_orthant, reduce_orthant, weigh_rows
 from socp.form.standard import StandardForm
 
 
-def groups_of(G, equilibrate=False):
+def groups_of(G, equilibrate=False, equations=0):
     G = np.asarray(G, dtype=float)
-    form = StandardForm(ConeProgram(np.ones(G.shape[1]), G, np.ones(G.shape[0]), [NonNeg(G.shape[0])]), equilibrate)
+    (m, n), A = G.shape, np.eye(equations, G.shape[1])
+    form = StandardForm(ConeProgram(np.ones(n), G, np.ones(m), [NonNeg(m)], A, np.ones(equations)), equilibrate)
     return form, form.groups
 
 
-def test_bounds_and_pairs():
-    _, groups = groups_of([[1, 2, 0], [0, -4, 0], [-1, -2, 0], [0, 1, 1], [3, 0, 0], [1, 2, 0], [0, -3, -3]])
+@pytest.mark.parametrize("equations", [0, 2])
+def test_bounds_and_pairs(equations):
+    G = [[1, 2, 0], [0, -4, 0], [-1, -2, 0], [0, 1, 1], [3, 0, 0], [1, 2, 0], [0, -3, -3]]
+    _, groups = groups_of(G, equations=equations)
     np.testing.assert_array_equal(groups.variable, [-1, 1, -1, -1, 0, -1, -1])
     np.testing.assert_array_equal(groups.group, [0, -1, 0, 1, -1, 0, 1])
     np.testing.assert_array_equal(groups.representative[: groups.count], [0, 3])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder, Status, textbook
+from socp.textbook.method import Linearization
 from socp.textbook.switches import dense
 from tests.support.programs import DUAL_IN_THE_BOOK, IN_THE_BOOK, PRIMAL_IN_THE_BOOK, RAYS, check, interior, well_posed
 
@@ -95,6 +96,25 @@ def test_residuals_shrink_as_the_linearization_says():
 
 
 # ---- programs solved by hand
+
+
+def test_a_step_ends_at_the_least_mu_along_the_direction():
+    bends = 0
+    for seed in range(8):
+        method = textbook.Method(well_posed(seed))
+        it = method.start()
+        for _ in range(4):
+            at = Linearization(method, it)
+            d = at.direction(0.0, -at.products, -it.tau * it.kappa)
+
+            def mu(a, at=at, d=d, it=it):
+                return (at.s + a * d.ds) @ (at.z + a * d.dz) + (it.tau + a * d.dtau) * (it.kappa + a * d.dkappa)
+
+            end = at.step_to_least_mu(d)
+            bends += end < 1e4
+            assert mu(min(end, 1e4)) < min(mu(0.8 * min(end, 1e4)), mu(1.2 * end) if end < 1e4 else np.inf)
+            it = method.step(it)
+    assert bends > 10
 
 
 @pytest.mark.parametrize("name", IN_THE_BOOK)

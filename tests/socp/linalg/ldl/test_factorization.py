@@ -189,3 +189,4 @@ def test_the_memory_that_is_asked_for_is_that_of_the_factor(name, method, monkey
     monkeypatch.setattr(factorization, "perf_counter", iter([10.0, 13.0, 20.0]).__next__)
     ldl = LDL(*upper(K)[:2], signs, method=method)
     assert (ldl.ordering_time, ldl.symbolic_time) == (3.0, 7.0)
+    assert ldl.time == ldl.times["panels" if method == "supernodal" else "strips"]
