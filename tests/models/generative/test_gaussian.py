@@ -7,8 +7,10 @@ import pytest
 from scipy.special import logsumexp, multigammaln
 from scipy.stats import multivariate_t
 from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
-from models import JointGaussianRegressor, LinearDiscriminant, Prototypes, QuadraticDiscriminant
+from models import JointGaussianRegressor, LinearDiscriminant, LogisticRegression, Prototypes, QuadraticDiscriminant
 from models.generative.normal import raise_eigenvalues
 from tests.support.data import data_folder
 
@@ -284,6 +286,20 @@ def test_the_log_odds_are_a_quadratic_in_x(kind, covariance):
     odds = model.predict_log_proba(X) - model.predict_log_proba(X)[:, -1:]
     np.testing.assert_allclose(a + X @ b.T + np.einsum("ni,kij,nj->nk", X, C, X), odds, rtol=1e-9, atol=1e-9)
     assert C.any() == (kind is QuadraticDiscriminant and covariance != "identity")
+
+
+def test_logistic_regression_on_squares_and_products_has_the_form_of_qda():
+    rng, y = np.random.default_rng(0), np.arange(400) % 2
+    X = rng.normal(size=(400, 2)) * np.where(y[:, None] == 0, [1.0, 0.6], [0.7, 1.4]) + 0.5 * y[:, None]
+    make = make_pipeline(PolynomialFeatures(2, include_bias=False), LogisticRegression(C=np.inf))
+    quadratic, qda = make.fit(X, y), QuadraticDiscriminant().fit(X, y)
+    a, b, C = qda.log_odds_terms()  # of class 0 against the last
+    features = quadratic[0].transform(X)
+    w = -np.array([b[0, 0], b[0, 1], C[0, 0, 0], 2.0 * C[0, 0, 1], C[0, 1, 1]])
+    odds = np.diff(qda.predict_log_proba(X), axis=1)[:, 0]
+    assert features @ w - a[0] == pytest.approx(odds, abs=1e-9)  # the form holds QDA
+    own = [model.predict_log_proba(X)[np.arange(400), y].sum() for model in (qda, quadratic)]
+    assert own[1] > own[0] and own[1] < own[0] + 10.0
 
 
 def test_regression_takes_samples_without_targets():

@@ -211,6 +211,23 @@ def test_effective_lengths_that_are_the_lengths_are_naive_bayes():
     assert model.predict_log_proba(X) == pytest.approx(bayes.predict_log_proba(X[:, :6] + X[:, 6:]), abs=1e-9)
 
 
+def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):
+    """Return documents of two classes with different lengths, and their classes."""
+    rng, y = np.random.default_rng(seed), np.arange(m) % 2
+    P = rng.dirichlet(np.ones(words), size=2)
+    return np.array([rng.multinomial(rng.integers(*length), P[k]) for k in y]), y
+
+
+def test_a_monotone_calibration_keeps_the_order_and_the_normalization_does_not():
+    X, y = unlike_lengths()
+    log_odds = np.diff(MultinomialNaiveBayes(priors="uniform").fit(X, y).predict_joint_log_proba(X), axis=1)[:, 0]
+    order = np.argsort(log_odds)
+    plain = np.diff(HybridNaiveBayes(normalize=False, C=10.0).fit(X, y).predict_log_proba(X), axis=1)[:, 0]
+    assert (np.diff(plain[order]) >= -1e-9).all()
+    normalized = np.diff(HybridNaiveBayes(C=10.0).fit(X, y).predict_log_proba(X), axis=1)[:, 0]
+    assert (np.diff(normalized[order]) < -1e-3).any()
+
+
 @pytest.mark.parametrize("model", [HybridNaiveBayes(C=1.0), LogisticRegression()])
 def test_what_is_printed_ends_with_the_number_of_iterations(model, capsys):
     X, y = documents()
