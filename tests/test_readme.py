@@ -9,13 +9,10 @@ import pytest
 
 from bench.compare import figures, measurement
 from tests.support.processes import python
+from tests.test_docs import fenced
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def fenced(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 
 
 def test_it_is_one_screen_and_a_half():
@@ -23,7 +20,7 @@ def test_it_is_one_screen_and_a_half():
 
 
 def test_the_example_prints_what_the_readme_says():
-    (code,), (expected,) = fenced("python"), fenced("text")
+    (code,), (expected,) = fenced(README, "python"), fenced(README, "text")
     assert 6 <= len(code.splitlines()) <= 15
     result = python("-c", code, cwd="/", PYTHONPATH=str(ROOT))
     assert result.returncode == 0, result.stderr
@@ -87,7 +84,7 @@ def test_a_new_record_tells_its_date_and_commit():
 
 
 def test_the_commands_stand_alone_and_name_no_package_host():
-    main, tests, docs = fenced("bash")
+    main, tests, docs = fenced(README, "bash")
     assert main.strip() == "python -m venv .venv && . .venv/bin/activate && pip install '.[bench]' && centralpath"
     assert tests.strip() == ("python -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest")
     assert docs.strip() == (
