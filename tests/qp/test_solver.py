@@ -1,12 +1,15 @@
 """Quadratic programs solved: known answers, statuses, updates of every kind, warm starts."""
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import qp
 from bench.answers.verify import verify
-from qp import QuadraticProgram, Solver
+from qp import QuadraticProgram, Solver, engine
 from qp.active_set.method import ActiveSet
 from socp import LowRank, ProgramError, Status
 from tests.support.programs import check, planted_quadratic, solve_and_check
@@ -142,6 +145,16 @@ def test_a_P_that_is_indefinite_in_fixed_variables_only_is_refused_all_the_same(
     with pytest.raises(ProgramError, match="P must be positive semidefinite"):
         fixed.update(P_data=[1.0, -1.0])
     assert fixed.solve().objective == pytest.approx(2.0)
+
+
+def test_a_set_up_during_a_solve_is_told_as_set_up(monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(engine, "time", SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    solver = Solver(np.diag([1.0, 0.0]), [0.0, -1.0], ub=1e9)  # the dual active set finds nothing
+    before = solver.setup_time
+    for seconds in (2.0, 1.0):
+        solution = solver.solve()
+        assert (solution.setup_time - before, solution.solve_time) == (pytest.approx(1.0), seconds)
 
 
 def test_answers_do_not_share_memory():
