@@ -185,6 +185,17 @@ def test_a_refused_update_changes_nothing(change, message):
     np.testing.assert_array_equal(after.x, before.x)
 
 
+@pytest.mark.parametrize("name", ["q", "A_data", "P_data"])
+def test_values_of_a_program_that_presolve_has_made_smaller_are_replaced(name):
+    # a row of one entry, which is a bound, and a fixed variable
+    P, q = np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 3.0]]), -5.0 * np.ones(3)
+    program = QuadraticProgram(P, q, [[2.0, 0, 0], [1, 1, 1]], None, [1.0, 2.0], [-9, -9, 0.5], [9, 9, 0.5])
+    solver = Solver(program, active_set=False)
+    solver.solve()
+    solver.update(**{name: 1.5 * {"q": program.q, "A_data": program.A.data, "P_data": P}[name]})
+    np.testing.assert_allclose(solver.solve().x, qp.solve(solver.program, kkt="dense", presolve=False).x, atol=1e-6)
+
+
 def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
     starts, solve = [], ActiveSet.solve
 
@@ -199,6 +210,8 @@ def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
     first, active_set = solver.solve(warm_start=True), solver.active_set
     solver.update(P_data=1.001 * solver.program.P)
     assert solver.active_set is not active_set
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        solver.update(P_data=-solver.program.P)
     assert solver.solve(warm_start=True).status is solver.solve().status is Status.OPTIMAL
     assert [start is None for start in starts] == [True, False, True]
     np.testing.assert_array_equal(starts[1], first.x)
