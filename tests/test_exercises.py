@@ -1,14 +1,13 @@
 """The programming exercises: the grader accepts correct programs, and refuses the stubs and wrong programs."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.exercise_mistakes import MISTAKES
 from tests.support.exercise_ways import WAYS
+from tests.support.processes import python
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SOLUTIONS = {path.stem[:3]: path for path in sorted((DOCS / "instructor").glob("*.py"))}
@@ -108,8 +107,7 @@ def test_a_wrong_program_of_each_kind_is_refused(grade, tmp_path):
 def test_the_command_prints_points_and_the_seed(tmp_path):
     (tmp_path / "e02_mine.py").write_text(SOLUTIONS["e02"].read_text("utf-8"), "utf-8")
     (tmp_path / "e04_mine.py").write_text(patched("e04", [MISTAKES["e04"]["capped_at_one"]]), "utf-8")
-    command = [sys.executable, str(DOCS / "exercises" / "grade.py"), "--of", str(tmp_path), "--seed", "7", "e02", "e04"]
-    run = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, timeout=120)
+    run = python(DOCS / "exercises" / "grade.py", "--of", tmp_path, "--seed", "7", "e02", "e04", cwd=DOCS.parent)
     seed, right, wrong, *sentences = run.stdout.splitlines()
     assert run.returncode == 1 and seed == "seed 7" and right == "e02_mine: 10 of 10 points"
     assert wrong.startswith("e04_mine: ") and len(sentences) >= 1 and "expected" not in wrong

@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,6 +19,7 @@ from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
 from socp.plan.costs import COSTS, method_seconds
 from socp.verify.stopping import residuals
+from tests.support.processes import python
 from tests.support.programs import check
 
 
@@ -234,8 +233,8 @@ def test_solvers_that_live_until_python_ends_die_silently():
         builtins.kept, qp.active_set.small.kept = [qp.Solver(tiny.box(n)) for n in (3, 4)]
         builtins.kept.solve(), qp.active_set.small.kept.solve()
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    done = python("-c", textwrap.dedent(text))
+    assert done.stderr == "" and done.returncode == 0
 
 
 def with_rows_to_leave_out(n=6, seed=0):
