@@ -188,7 +188,7 @@ def test_a_refused_update_changes_nothing(change, message):
 @pytest.mark.parametrize("name", ["q", "A_data", "P_data"])
 def test_values_of_a_program_that_presolve_has_made_smaller_are_replaced(name):
     # a row of one entry, which is a bound, and a fixed variable
-    P, q = np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 3.0]]), -5.0 * np.ones(3)
+    P, q = np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 3.0]]), np.array([-5.0, -1.2, -1.0])
     program = QuadraticProgram(P, q, [[2.0, 0, 0], [1, 1, 1]], None, [1.0, 2.0], [-9, -9, 0.5], [9, 9, 0.5])
     solver = Solver(program, active_set=False)
     solver.solve()
