@@ -2,8 +2,6 @@
 
 import doctest
 import os
-import subprocess
-import sys
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -16,6 +14,7 @@ import models.svm.svc
 import qp
 import qp.files.mat
 import socp
+from tests.support.processes import python
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -61,8 +60,7 @@ def test_beside_a_models_py_of_the_users_own(tmp_path, first):
     (tmp_path / "models.py").write_text("THEIRS = 1\n", encoding="utf-8")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(first=first), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
+    ran = python(script, PYTHONPATH=str(ROOT))
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == ["1", "0"]
 
@@ -71,8 +69,7 @@ def told(code, folder, *path):
     """Run a script that must fail, with `path` as PYTHONPATH; return the last line of its error."""
     script = folder / "script.py"
     script.write_text(code, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONSAFEPATH": ""}
-    ran = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=300)
+    ran = python(script, PYTHONPATH=os.pathsep.join(map(str, path)), PYTHONSAFEPATH="")
     assert ran.returncode != 0, ran.stdout
     return ran.stderr.splitlines()[-1]
 
@@ -90,11 +87,7 @@ def test_a_file_of_the_users_own_that_hides_a_package_is_named(tmp_path):
         "print(ours.solve(None, [1.0], lb=2.0).status)\n",
         encoding="utf-8",
     )
-    printed = subprocess.run(
-        [sys.executable, str(tmp_path / "script.py")], env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=300, check=True,
-    ).stdout  # fmt: skip
-    assert printed == "optimal\n"
+    assert python(tmp_path / "script.py", PYTHONPATH=str(ROOT)).stdout == "optimal\n"
 
 
 def record(site, name, *files):

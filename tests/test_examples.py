@@ -35,7 +35,7 @@ def test_the_machine_is_the_program_that_is_written_down():
 
 def test_fifteen_fits_reach_the_loss_of_a_grid():
     found, best = example("svm_by_gradient").main()
-    assert len(found.trace) <= 15 and found.loss <= best
+    assert len(found.trace) == 15 and found.loss <= best
 
 
 def test_the_certificate_adds_up_to_a_contradiction():

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import partial
 from urllib.parse import quote
 
 import numpy as np
@@ -214,8 +215,7 @@ DRAW = """({ example, part, order, at }) => {
 }"""
 
 
-def drawn_matrices(tasks):
-    return by_node(tasks, DRAW, ("method", "scenes", "kkt"))
+drawn_matrices = partial(by_node, body=DRAW, parts=("method", "scenes", "kkt"))
 
 
 @in_node
@@ -279,8 +279,7 @@ READ = """(hash) => {
 }"""
 
 
-def addresses(hashes):
-    return by_node(hashes, READ, ("method", "scenes", "address"))
+addresses = partial(by_node, body=READ, parts=("method", "scenes", "address"))
 
 
 DRAWN = {

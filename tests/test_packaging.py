@@ -18,6 +18,7 @@ import models
 import qp
 import socp
 from socp.compiled import kernels
+from tests.support.processes import python
 
 pytestmark = pytest.mark.full  # the distribution is built and installed
 
@@ -31,14 +32,7 @@ FILES = (
 
 
 def run(*arguments, cwd, **environment):
-    result = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    result = python(*arguments, cwd=cwd, PIP_DISABLE_PIP_VERSION_CHECK="1", **environment)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -243,8 +237,8 @@ def test_a_wheel_with_kernels_solves_without_compilation(source, tmp_path):
     for folder in (out, home):
         folder.mkdir()
     wheel = made(source, out, CENTRALPATH_WHEEL="generic")
-    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    assert wheel.name.startswith(f"centralpath-{socp.__version__}-{python}-{python}-")
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert wheel.name.startswith(f"centralpath-{socp.__version__}-{tag}-{tag}-")
     assert not wheel.name.endswith("-any.whl")
     run("-m", "pip", "install", "--no-deps", "--target", site, wheel, cwd=tmp_path)
     kernels_of_it = sorted((site / "socp" / "kernels").glob("*.kernel"))

@@ -1,14 +1,13 @@
 """Public calls as a type checker sees them: right ones pass, wrong ones are refused."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from socp.method.run import Iterate
 from socp.problem.solution import TRACE
+from tests.support.processes import python
 
 ROOT = Path(__file__).resolve().parents[1]
 CALLS = ROOT / "tests" / "support" / "typed_calls.py"
@@ -23,10 +22,7 @@ def test_an_iterate_has_the_fields_of_the_trace_by_type():
 def test_mypy_refuses_the_wrong_calls_alone(tmp_path):
     pytest.importorskip("mypy")
     options = ["--config-file", "", "--follow-imports=silent", "--ignore-missing-imports"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "--cache-dir", str(tmp_path), str(CALLS)],
-        cwd=ROOT, capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+    ran = python("-m", "mypy", *options, "--cache-dir", tmp_path, CALLS, cwd=ROOT)
     found = {int(line) for line in re.findall(r"typed_calls\.py:(\d+): error: ", ran.stdout)}
     lines = CALLS.read_text(encoding="utf-8").splitlines()
     assert found == {number for number, line in enumerate(lines, 1) if line.endswith("  # wrong")}, ran.stdout

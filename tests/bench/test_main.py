@@ -2,9 +2,6 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -28,28 +25,16 @@ from qp.files.mat import read_mat
 from socp import Status
 from tests.support.data import data_folder
 from tests.support.problem_sets import CBF, QPS, write_rows, write_struct
+from tests.support.processes import python
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = suite.HEADER.split()
 
 
-def run(*arguments):
-    """Run `python -m bench` in a process outside the project's folder and without data sets."""
-    environment = {name: value for name, value in os.environ.items() if name != "CENTRALPATH_DATA"}
-    return subprocess.run(
-        [sys.executable, "-m", "bench", *map(str, arguments)],
-        cwd="/",
-        env={**environment, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
 def test_solve_prints_status_objective_residuals_iterations_and_time(tmp_path):
     path = tmp_path / "tiny.mat"
     write_rows(path)
-    result = run("solve", path)
+    result = python("-m", "bench", "solve", path, cwd="/", PYTHONPATH=str(ROOT))
     assert result.returncode == 0, result.stderr
     lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines() if line)
     assert lines["program"].startswith("QuadraticProgram(n=2, m=1), 4 nonzeros")
@@ -180,7 +165,7 @@ def test_errors_are_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
     (tmp_path / "broken.mat").write_text("not a MATLAB file")
     (tmp_path / "tiny.qps").write_text(QPS)
     for arguments, words in [
-        (["solve", tmp_path / "program.lp"], "the ending must be one of"),
+        (["solve", tmp_path / "program.lp"], "the ending must be one of .cbf, .cbf.gz, .mat"),
         (["solve", tmp_path / "broken.mat"], "MATLAB"),
         (["solve", tmp_path / "missing.mat"], "there is no such file"),
         (["solve", tmp_path / "tiny.qps", "--tol", "-1"], "tol must be a positive number"),
@@ -283,7 +268,6 @@ def test_a_wrong_optimal_makes_exit_code_one(folder, capsys, answers_beside_the_
     assert command.main(["suite", "maros_meszaros", "--data", str(folder), "--only", "HS21"]) == 1
     printed = capsys.readouterr().out
     assert printed.splitlines()[1].split()[-1] == "WRONG" and "1 WRONG" in printed
-    assert command.main(["solve", str(folder / "maros_meszaros" / "HS21.mat")]) == 1
 
 
 GOOD = Verification(1.0, 1.0, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9, math.inf, math.inf)
@@ -379,15 +363,14 @@ def test_figures_are_written_where_they_differ_and_measured_where_that_is_asked(
 
 def test_help_names_the_commands(capsys):
     told = ("whose name", "a shell pattern (as svm*) or a part of the name")
-    for arguments, code, words in (
-        (["--help"], 0, ("solve", "suite")), *(([name, "--help"], 0, told) for name in ("models", "suite", "compare")),
-        (["suite", "--help"], 0, ("relative tolerance (default 1e-08)", "1e-08) --limit")),
-        (["suite", "no_such_set"], 2, ("no_such_set",)),
+    for arguments, words in (
+        (["--help"], ("solve", "suite")), *(([name, "--help"], told) for name in ("models", "suite", "compare")),
+        (["suite", "--help"], ("relative tolerance (default 1e-08)", "1e-08) --limit")),
     ):  # fmt: skip
         with pytest.raises(SystemExit) as ended:
             command.main(arguments)
         printed = " ".join("".join(capsys.readouterr()).split())
-        assert ended.value.code == code and all(word in printed for word in words)
+        assert ended.value.code == 0 and all(word in printed for word in words)
 
 
 @pytest.mark.parametrize("name", ["HS35MOD", "CVXQP2_M", "DUALC2", "PRIMALC8", "QADLITTL", "lpi_galenet", "lpi_bgprtr",

@@ -1,12 +1,15 @@
 """Quadratic programs solved: known answers, statuses, updates of every kind, warm starts."""
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import qp
 from bench.answers.verify import verify
-from qp import QuadraticProgram, Solver
+from qp import QuadraticProgram, Solver, engine
 from qp.active_set.method import ActiveSet
 from socp import LowRank, ProgramError, Status
 from tests.support.programs import check, planted_quadratic, solve_and_check
@@ -144,6 +147,16 @@ def test_a_P_that_is_indefinite_in_fixed_variables_only_is_refused_all_the_same(
     assert fixed.solve().objective == pytest.approx(2.0)
 
 
+def test_a_set_up_during_a_solve_is_told_as_set_up(monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(engine, "time", SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    solver = Solver(np.diag([1.0, 0.0]), [0.0, -1.0], ub=1e9)  # the dual active set finds nothing
+    before = solver.setup_time
+    for seconds in (2.0, 1.0):
+        solution = solver.solve()
+        assert (solution.setup_time - before, solution.solve_time) == (pytest.approx(1.0), seconds)
+
+
 def test_answers_do_not_share_memory():
     solver = Solver(planted_quadratic(np.random.default_rng(3), n=14)[0])
     one = solver.solve()
@@ -172,6 +185,17 @@ def test_a_refused_update_changes_nothing(change, message):
     np.testing.assert_array_equal(after.x, before.x)
 
 
+@pytest.mark.parametrize("name", ["q", "A_data", "P_data"])
+def test_values_of_a_program_that_presolve_has_made_smaller_are_replaced(name):
+    # a row of one entry, which is a bound, and a fixed variable
+    P, q = np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 3.0]]), -5.0 * np.ones(3)
+    program = QuadraticProgram(P, q, [[2.0, 0, 0], [1, 1, 1]], None, [1.0, 2.0], [-9, -9, 0.5], [9, 9, 0.5])
+    solver = Solver(program, active_set=False)
+    solver.solve()
+    solver.update(**{name: 1.5 * {"q": program.q, "A_data": program.A.data, "P_data": P}[name]})
+    np.testing.assert_allclose(solver.solve().x, qp.solve(solver.program, kkt="dense", presolve=False).x, atol=1e-6)
+
+
 def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
     starts, solve = [], ActiveSet.solve
 
@@ -186,6 +210,8 @@ def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
     first, active_set = solver.solve(warm_start=True), solver.active_set
     solver.update(P_data=1.001 * solver.program.P)
     assert solver.active_set is not active_set
+    with pytest.raises(ProgramError, match="P must be positive semidefinite"):
+        solver.update(P_data=-solver.program.P)
     assert solver.solve(warm_start=True).status is solver.solve().status is Status.OPTIMAL
     assert [start is None for start in starts] == [True, False, True]
     np.testing.assert_array_equal(starts[1], first.x)

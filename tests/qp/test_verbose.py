@@ -61,6 +61,7 @@ PROGRAMS = {
     "stopped": ({**random_rows(40, 20, 0.1), "max_iter": 3}, "interior point"),
     "degenerate": ({**random_rows(40, 20, 0.1), "tol": 1e-15}, "interior point"),
 }
+ENTRIES = {"dual with rows": (100, 50), "active set": (300**2, 300), "working set": (300**2, 300)}  # of P and of A
 
 
 def check_equal(silent, told):
@@ -86,6 +87,8 @@ def test_quadratic_programs(name, capsys):
     check_equal(silent, told)
     out = capsys.readouterr().out
     assert out.startswith("centralpath: ") and COLUMNS in out and str(told.plan) in out
+    if name in ENTRIES:
+        assert f"entries of P {ENTRIES[name][0]}, of A and G {ENTRIES[name][1]};" in out
     assert lines(out) >= max(told.iterations, len(told.trace)) > 0
     assert f"{told.status.value}: {told.message}" in out
 

@@ -1,14 +1,12 @@
 """All kernels of `qp` are loaded by `warmup`."""
 
 import importlib
-import os
-import subprocess
-import sys
 
 import pytest
 import scipy.sparse as sp
 
 from socp.compiled.kernels import kernels
+from tests.support.processes import python
 
 
 def test_what_is_compiled_ahead_names_kernels():
@@ -30,10 +28,7 @@ def test_first_small_programs_compile_their_method_and_no_other(tmp_path):
     """A new cache has only the kernels of the method, at most a third of those of the interior-point method."""
     for P in ("None", "np.eye(3) + 0.1"):
         script = f"import numpy as np, qp; print(qp.solve({P}, np.ones(3), A=np.ones((1, 3)), l=[0.1], lb=0.0).plan)"
-        made = subprocess.run(
-            [sys.executable, "-c", script], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+        made = python("-c", script, NUMBA_CACHE_DIR=str(tmp_path))
         assert made.stdout.startswith("dual active set")
         names = [path.name for path in tmp_path.rglob("*") if path.is_file()]
         assert any("dual.solve_dual-" in name for name in names), names

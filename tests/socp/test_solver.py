@@ -178,17 +178,6 @@ def test_the_callback_stops_by_true_alone(hard, answer, stops):
     assert any(np.array_equal(solution.x, x) for _, x in seen)
 
 
-def test_numpy_comparisons_in_a_callback(hard):
-    solution = socp.solve(hard, callback=lambda iterate: iterate.gap < 1e-2)
-    assert solution.status is Status.INTERRUPTED and solution.trace["gap"][-1] < 1e-2 <= solution.trace["gap"][-2]
-
-
-def test_an_exception_in_the_callback_is_the_callers(hard):
-    solver = Solver(hard, callback=lambda iterate: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        solver.solve()
-
-
 @pytest.mark.usefixtures("listens_to_ctrl_c")
 @pytest.mark.parametrize("interrupt", [lambda: (_ for _ in ()).throw(KeyboardInterrupt), None])
 def test_ctrl_c(hard, interrupt):

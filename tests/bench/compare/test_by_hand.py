@@ -19,7 +19,7 @@ from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
 from bench.compare.summary import Results
-from bench.programs import generate, many, tiny
+from bench.programs import generate, tiny
 from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
 from docs.results import calibration
@@ -324,15 +324,6 @@ def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
             size = np.abs(ours).max()
             np.testing.assert_allclose(slopes, ours, rtol=1e-5, atol=1e-5 * size)
             np.testing.assert_allclose(slopes[usable], expected, rtol=2e-3, atol=1e-4 * size)
-
-
-@pytest.mark.parametrize("group", list(many.CLASSES))
-def test_a_batch_of_a_package_made_by_hand(group, monkeypatch):
-    packages(monkeypatch)
-    for name, value in {"LEAST": 3, "MOST": 3, "RUNS": 1}.items():
-        monkeypatch.setattr(many, name, value)
-    found, asked, size = many.measure("moreau", many.CLASSES[group](8, 0), 1e-8)
-    assert size == 3 and verify(asked, found.x, found.y, found.z).solved(1e-6)
 
 
 def test_rows_of_machines_by_hand():

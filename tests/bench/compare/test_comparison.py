@@ -24,6 +24,7 @@ from bench.programs.catalogue import Case
 from bench.programs.sets import DataError
 from socp.method import workspace
 from tests.support import problem_sets
+from tests.support.fake_solvers import packages
 
 ROOT = str(Path(__file__).resolve().parents[3])
 FAKE = "tests.support.fake_solvers"
@@ -125,7 +126,9 @@ def test_the_worst_answer_of_a_batch_is_what_was_asked(group, monkeypatch):
     for name, value in {"LEAST": 3, "MOST": 3, "RUNS": 1}.items():
         monkeypatch.setattr(many, name, value)
     program = many.CLASSES[group](8, 0)
-    for solver in ("centralpath", *filter(peers.is_installed, many.peers_for(program))):
+    solvers = ("centralpath", "moreau", *filter(peers.is_installed, many.peers_for(program)))
+    packages(monkeypatch)
+    for solver in solvers:
         answer, asked, size = many.measure(solver, program, 1e-8)
         assert answer.note == "" and size == 3 and 0.0 < answer.seconds < 1.0
         assert verify(asked, answer.x, answer.y, answer.z).solved(1e-6), solver

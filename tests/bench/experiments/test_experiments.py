@@ -1,9 +1,7 @@
 """The frame of the experiments, on one that throws a die."""
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from bench.experiments.experiment import Experiment, Part, Protocol, _prepared, 
 from bench.programs.sets import DataError
 from socp.version import __version__
 from tests.support.data import data_folder
+from tests.support.processes import python
 
 
 class Dice(Experiment):
@@ -334,12 +333,9 @@ def test_spoiled_models_do_not_confirm_a_page(tmp_path):
     def checked(line):
         with (tmp_path / "models" / "explanations" / "estimator.py").open("a") as file:
             file.write(line)
-        command = [sys.executable, "-m", "bench", "experiment", "easvm-digits", "--check", "--budget", "1.5"]
-        return subprocess.run(
-            [*command, "--out", str(page.parent)], cwd=tmp_path, capture_output=True, text=True, env=environment
-        )
+        words = "experiment", "easvm-digits", "--check", "--budget", "1.5", "--out", page.parent
+        return python("-m", "bench", *words, cwd=tmp_path, PYTHONPATH=str(tmp_path))
 
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     found = checked("\nWITHOUT_A_MEANING = 1\n")
     assert found.returncode == 0 and found.stdout.endswith(": equal\n"), found.stdout + found.stderr
     found = checked("ExplanationAugmentedSVC.predict = lambda self, X: self.classes_[:1].repeat(len(X))\n")

@@ -91,6 +91,26 @@ def test_a_process_answers_and_one_that_ends_or_hangs_is_a_crash_and_is_replaced
     assert [process.poll() is not None for process in starts] == [True] * 3
 
 
+def test_families_take_turns_until_the_time_or_the_number_is_reached_or_ctrl_c(tmp_path, monkeypatch):
+    now, stopped, families = [0.0], [], ["qp_tiny", "cone_tiny"]
+
+    def tried(worker, family, number):
+        now[0] += 1.0
+        if number == 2:
+            raise KeyboardInterrupt
+        is_first = family == families[0]
+        return trial.Verdict("optimal", "", is_first, Truth(0.5, 1.0, False, (1.0, 2.0, 3.0)) if is_first else None)
+
+    monkeypatch.setattr(Worker, "trial", tried)
+    monkeypatch.setattr(Worker, "stop", lambda worker: stopped.append(worker))
+    monkeypatch.setattr(campaign.time, "monotonic", lambda: now[0])
+    for seconds, programs, first, second in ((9.0, 3, 2, 1), (3.0, None, 2, 1), (3.5, None, 2, 2), (99.0, None, 2, 2)):
+        found = campaign.run(families, 7, tmp_path, seconds, programs)
+        assert [found.counts[family]["optimal"] for family in families] == [first, second]
+        assert found.expected == first == len(found.truths[families[0]]) and not found.truths[families[1]]
+    assert len(stopped) == 4 and not found.failures and not list(tmp_path.iterdir())
+
+
 @pytest.mark.full
 def test_a_failure_is_kept_as_a_file_that_solve_reads(tmp_path, capsys):
     path = campaign.keep(tmp_path / "new", "cone_curved", 3, 5)
@@ -137,11 +157,11 @@ def test_the_command_with_one_program(tmp_path, capsys):
 
 
 def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(Worker, "trial", lambda self, family, number: trial.Verdict("wrong", "as an example"))
+    monkeypatch.setattr(Worker, "trial", lambda self, family, number: trial.Verdict("wrong", "as an example", True))
     arguments = ["fuzz", "--programs", "2", "--family", "qp_tiny", "--out", str(tmp_path)]
     assert command.main(arguments) == 1
     printed = capsys.readouterr().out
     assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
-    assert printed.count("as an example") == 2
+    assert printed.count("as an example") == 2 and "0 missed of 2 in which an answer is planted" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
     assert f"python -m bench solve {tmp_path}" in printed

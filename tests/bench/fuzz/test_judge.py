@@ -106,28 +106,19 @@ def test_what_residuals_explain_of_the_objective_by_hand():
     program = qp.QuadraticProgram(None, [-3.0, 5.0], [[1.0, 1.0]], None, [2.0], [-4.0, -1.0], None)
     planted = Planted(OPTIMAL, np.array([3.0, -1.0]), np.array([3.0]), np.array([0.0, -8.0]))
     assert verify(program, planted.x, planted.y, planted.z).worst == 0.0
-    case = Case(program, planted)
-    spoiled = {
-        "row": ([3.5, -1.0], [3.0], [0.0, -8.0], 3.0 * 0.5),
-        "bound": ([3.0, -1.25], [3.0], [0.0, -8.0], 8.0 * 0.25),
-        "dual": ([3.0, -1.0], [3.0], [-0.5, -8.0], 4.0 * 0.5),
-        "stray row": ([3.0, -1.0], [-0.5], [3.5, -4.5], 0.5 * 2.0 + 3.5 * 3.0),
-        "stray bound": ([3.0, -1.0], [3.0], [0.0, 0.5], 4.0 * 8.5 + 0.5 * 1.0),
-    }
-    for x, y, z, explained in spoiled.values():
-        answer = given(Status.OPTIMAL, x, y, z)
-        found = verify(program, answer.x, answer.y, answer.z)
-        gap = abs(found.objective - found.dual_objective)
-        assert _explained(case, answer, found) == pytest.approx(gap + explained, rel=1e-8)
     cone = socp.ConeProgram([-3.0], [[1.0]], [2.0], [socp.NonNeg(1)], A=[[0.0]], b=[0.0])
-    case = Case(cone, Planted(OPTIMAL, np.array([2.0]), np.array([4.0]), np.array([3.0])))
-    for x, y, z, explained in (
-        ([2.5], [4.0], [3.0], 1.5),
-        ([2.0], [4.0], [3.5], 2.0 * 0.5),
-        ([2.0], [0.0], [-1.0], 8.0),
-    ):
+    quadratic = Case(program, planted)
+    conic = Case(cone, Planted(OPTIMAL, np.array([2.0]), np.array([4.0]), np.array([3.0])))
+    for case, x, y, z, explained in (
+        (quadratic, [3.5, -1.0], [3.0], [0.0, -8.0], 3.0 * 0.5),  # a row
+        (quadratic, [3.0, -1.25], [3.0], [0.0, -8.0], 8.0 * 0.25),  # a bound
+        (quadratic, [3.0, -1.0], [3.0], [-0.5, -8.0], 4.0 * 0.5),  # the dual equation
+        (quadratic, [3.0, -1.0], [-0.5], [3.5, -4.5], 0.5 * 2.0 + 3.5 * 3.0),  # a multiplier of a wrong sign, of a row
+        (quadratic, [3.0, -1.0], [3.0], [0.0, 0.5], 4.0 * 8.5 + 0.5 * 1.0),  # and of a bound
+        (conic, [2.5], [4.0], [3.0], 1.5), (conic, [2.0], [4.0], [3.5], 2.0 * 0.5), (conic, [2.0], [0.0], [-1.0], 8.0),
+    ):  # fmt: skip
         answer = given(Status.OPTIMAL, x, y, z)
-        found = verify(cone, answer.x, answer.y, answer.z)
+        found = verify(case.program, answer.x, answer.y, answer.z)
         gap = abs(found.objective - found.dual_objective)
         assert _explained(case, answer, found) == pytest.approx(gap + explained, rel=1e-8)
 

@@ -17,8 +17,6 @@ from bench.programs.catalogue import multiplied_out
 
 CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco")
 QUADRATIC_PEERS = ("clarabel", "ecos", "cvxopt", "scs", "qoco", "qtqp", "piqp", "osqp", "qpalm", "proxsuite", "highspy")
-CERTIFYING_CONE_PEERS = ("clarabel", "ecos", "cvxopt", "scs")
-CERTIFYING_LINEAR_PEERS = ("clarabel", "qtqp", "osqp", "highspy", "cvxopt")
 
 
 def needs(solver):
@@ -118,30 +116,23 @@ def test_answers_verify_in_the_signs_of_the_project(name, solver):
         assert found.objective == pytest.approx(verify(program, x, y, z).objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("solver", CERTIFYING_CONE_PEERS)
-def test_certificates_of_cone_programs(solver):
-    needs(solver)
-    program = generate.infeasible(8, 0)
-    answer = peers.solve(solver, program)
-    assert answer.status == "primal_infeasible"
-    assert verify(program, answer.x, answer.y, answer.z).primal_infeasible <= 1e-6
-    program = generate.unbounded(8, 0)
-    answer = peers.solve(solver, program)
-    assert answer.status == "dual_infeasible"
-    assert verify(program, answer.x, answer.y, answer.z).dual_infeasible <= 1e-6
+UNSOLVABLE = {  # the kind: an infeasible program, an unbounded one, the peers with certificates
+    "conic": (generate.infeasible(8, 0), generate.unbounded(8, 0), ("clarabel", "ecos", "cvxopt", "scs")),
+    "linear": (
+        qp.QuadraticProgram(None, [1.0, 1.0], [[1.0, 1.0], [1.0, 0.0]], [3.0, 1.0], [4.0, 1.0], 0.0, 1.2),
+        qp.QuadraticProgram(None, [1.0, -1.0], [[1.0, 1.0]], [3.0], None, 0.0, None),
+        ("clarabel", "qtqp", "osqp", "highspy", "cvxopt"),
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("solver", CERTIFYING_LINEAR_PEERS)
-def test_certificates_of_linear_programs(solver):
+@pytest.mark.parametrize("kind, solver", [(kind, solver) for kind in UNSOLVABLE for solver in UNSOLVABLE[kind][2]])
+def test_certificates(kind, solver):
     needs(solver)
-    program = qp.QuadraticProgram(None, [1.0, 1.0], [[1.0, 1.0], [1.0, 0.0]], [3.0, 1.0], [4.0, 1.0], 0.0, 1.2)
-    answer = peers.solve(solver, program)
-    assert answer.status == "primal_infeasible"
-    assert verify(program, answer.x, answer.y, answer.z).primal_infeasible <= 1e-6
-    program = qp.QuadraticProgram(None, [1.0, -1.0], [[1.0, 1.0]], [3.0], None, 0.0, None)
-    answer = peers.solve(solver, program)
-    assert answer.status == "dual_infeasible"
-    assert verify(program, answer.x, answer.y, answer.z).dual_infeasible <= 1e-6
+    for program, status in zip(UNSOLVABLE[kind], ("primal_infeasible", "dual_infeasible")):
+        answer = peers.solve(solver, program)
+        assert answer.status == status
+        assert getattr(verify(program, answer.x, answer.y, answer.z), status) <= 1e-6
 
 
 def test_a_false_optimal_of_a_peer_is_caught():

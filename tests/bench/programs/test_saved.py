@@ -52,16 +52,11 @@ def test_a_program_without_rows_comes_back(tmp_path):
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "program.npz"
     path.write_bytes(b"not an archive")
-    with pytest.raises(socp.ProgramError, match="no archive of a program"):
-        sets.read(path)
-    np.savez(path, kind=np.array("ConeProgram"))
-    with pytest.raises(socp.ProgramError, match="no archive of a program"):
-        sets.read(path)
-    np.savez(path, kind=np.array("Recipe"))
-    with pytest.raises(socp.ProgramError, match="no archive of a program"):
-        sets.read(path)
-    with pytest.raises(sets.DataError, match="no such file"):
-        sets.read(tmp_path / "missing.npz")
+    for kind in ("", "ConeProgram", "Recipe"):
+        if kind:
+            np.savez(path, kind=np.array(kind))
+        with pytest.raises(socp.ProgramError, match="no archive of a program"):
+            sets.read(path)
 
 
 def test_mutations_are_read_or_refused(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import qp
 import socp
 from bench.programs import sets
-from tests.support.problem_sets import CBF, QPS
+from tests.support.problem_sets import QPS
 
 
 def names(paths):
@@ -74,15 +74,3 @@ def test_qps_files_are_read_by_their_ending(tmp_path, name):
     path.write_bytes(gzip.compress(QPS.encode()) if name.endswith(".gz") else QPS.encode())
     program = sets.read(path)
     assert isinstance(program, qp.QuadraticProgram) and program.l.tolist() == [2.0]
-
-
-def test_plain_cbf_is_read(tmp_path):
-    (tmp_path / "disk.cbf").write_text(CBF)
-    assert sets.read(str(tmp_path / "disk.cbf")).n == 2
-
-
-def test_other_endings_and_missing_files_are_refused(tmp_path):
-    with pytest.raises(sets.DataError, match=r"the ending must be one of \.cbf, \.cbf\.gz, \.mat"):
-        sets.read(tmp_path / "program.lp")
-    with pytest.raises(sets.DataError, match="there is no such file"):
-        sets.read(tmp_path / "program.mat")

@@ -15,7 +15,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.estimator_checks import check_estimator
 
 import models
 import qp
@@ -72,14 +71,6 @@ class Centre(Transformer):
     @property
     def _n_features_out(self):
         return self.mean_.size
-
-
-@pytest.mark.parametrize("estimator", [NearestMean(), LeastSquares(), Centre()], ids=lambda e: type(e).__name__)
-def test_scikit_learn_accepts_them(estimator):
-    results = check_estimator(estimator, on_skip=None, on_fail=None)
-    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
-    assert not failed
-    assert sum(r["status"] == "passed" for r in results) > 30
 
 
 @pytest.mark.parametrize("y", [[1.0, 3.0, 2.0, 5.0], [2.0, 2.0, 2.0, 2.0], [1.0, 1.0, 1.0, 1.0]])

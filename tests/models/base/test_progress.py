@@ -145,13 +145,6 @@ def test_what_is_inside_is_seen_from_two_on(kind, words, capsys):
     assert words in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verbose", ["much", -1, 0.5, None])
-@pytest.mark.parametrize("case", ITERATIVE + ONE_PROGRAM, ids=name_of)
-def test_verbose_is_a_whole_number(case, verbose):
-    with pytest.raises(ValueError, match=r"verbose must be a whole number of at least 0, but .* came"):
-        fit(*case[:3], verbose=verbose)
-
-
 def test_every_machine_has_a_table_of_its_own(capsys):
     fit(models.MEDClassifier(), (X, np.arange(40) % 3), {}, verbose=1)
     titles = re.findall(r"MEDClassifier, machine.*", capsys.readouterr().out)

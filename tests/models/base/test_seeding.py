@@ -27,6 +27,10 @@ def test_rows_are_drawn_by_weight_times_squared_distance_to_the_nearest_drawn_be
             np.testing.assert_allclose(p, plain * nearest / (plain @ nearest), atol=1e-15)
         if weights is not None:
             np.testing.assert_allclose(asked[0], weights / weights.sum())
+    far = 1e3 + np.random.default_rng(1).random((30, 9))  # where rounding leaves a distance to the row itself
+    asked.clear()
+    chosen = spread_rows(kind(far), 20, Recorded(np.random.PCG64(0)), np.ones(30))
+    assert all(not p[chosen[:k]].any() for k, p in enumerate(asked)) and len(set(chosen)) == 20
     assert sorted(set(spread_rows(kind(ROWS[[0, 3]]), 9, np.random.default_rng(0)))) == [0, 1]
     weights = np.array([1.0, 0.0])  # all rows of positive weight are drawn
     assert spread_rows(kind(ROWS[:2]), 3, np.random.default_rng(0), weights).tolist() == [0, 0, 0]

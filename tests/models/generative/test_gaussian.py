@@ -62,14 +62,6 @@ def test_lda_with_identity_and_equal_priors_is_the_prototype_rule():
     assert np.array_equal(prototypes.predict(X), prototypes.classes_[distances.argmin(axis=1)])
 
 
-def test_two_classes_have_the_log_odds_as_decision_function():
-    X, y = three_classes()
-    X, y = X[y != "c"], y[y != "c"]
-    model = QuadraticDiscriminant().fit(X, y)
-    P = model.predict_proba(X)
-    assert np.allclose(model.decision_function(X), np.log(P[:, 1] / P[:, 0]), rtol=1e-8)
-
-
 PRIORS = [
     {},
     {"mean_prior": (np.zeros(3), 2.0), "dirichlet": 3.0},

@@ -176,10 +176,6 @@ def test_densities_without_parameters(kind):
     density = np.exp(model._parts[0][1].log_terms(np.column_stack([grid, grid])))  # (points, classes, features)
     inside = (grid >= X[:, 0].min()) & (grid <= X[:, 0].max()) if kind == "histogram" else grid > -13.0
     assert density[inside, :, 0].sum(axis=0) * (grid[1] - grid[0]) == pytest.approx(1.0, abs=0.01)
-    weights = np.random.default_rng(2).integers(0, 3, y.size)
-    copied = MixedNaiveBayes(kind).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    weighted = MixedNaiveBayes(kind).fit(X, y, sample_weight=weights)
-    assert weighted.predict_joint_log_proba(T) == pytest.approx(copied.predict_joint_log_proba(T), abs=1e-9)
     missing = model.predict_joint_log_proba([[np.nan, np.nan]])
     assert missing == pytest.approx(np.log([[0.5, 0.5]]))
     with pytest.raises(ValueError, match="'histogram' and 'kde' when X_unlabelled is given"):

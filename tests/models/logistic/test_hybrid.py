@@ -105,13 +105,6 @@ def test_theta_of_the_training_likelihood_maximizes_that(classes):
         assert np.allclose(model.theta_, logistic.coef_[0], rtol=1e-4)
 
 
-def test_noise_gets_weight_from_the_training_likelihood_and_none_from_leave_one_out():
-    rng = np.random.default_rng(0)
-    X, y = rng.multinomial(8, np.full(20, 0.05), 60), np.arange(60) % 2
-    loo, training = (HybridNaiveBayes(normalize=False, theta=theta, C=10.0).fit(X, y) for theta in ("loo", "training"))
-    assert training.theta_[0] > 0.5 and loo.theta_[0] < 0.1
-
-
 @pytest.mark.parametrize("form", FORMS, ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("how", ["loo", "training"])
@@ -207,13 +200,6 @@ def test_posteriors_are_never_nan():
     assert not np.isnan(alone.predict_proba(X)).any()
 
 
-def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):
-    """Return documents of two classes with different lengths, and their classes."""
-    rng, y = np.random.default_rng(seed), np.arange(m) % 2
-    P = rng.dirichlet(np.ones(words), size=2)
-    return np.array([rng.multinomial(rng.integers(*length), P[k]) for k in y]), y
-
-
 def test_effective_lengths_that_are_the_lengths_are_naive_bayes():
     rng, y = np.random.default_rng(1), np.arange(60) % 2
     P = rng.dirichlet(np.ones(6), size=2)
@@ -223,6 +209,13 @@ def test_effective_lengths_that_are_the_lengths_are_naive_bayes():
     bayes = MultinomialNaiveBayes(priors="uniform").fit(X[:, :6] + X[:, 6:], y)
     model.theta_, model.intercept_ = np.array(lengths, dtype=float), np.zeros(2)
     assert model.predict_log_proba(X) == pytest.approx(bayes.predict_log_proba(X[:, :6] + X[:, 6:]), abs=1e-9)
+
+
+def unlike_lengths(m=80, words=12, length=(5, 40), seed=0):
+    """Return documents of two classes with different lengths, and their classes."""
+    rng, y = np.random.default_rng(seed), np.arange(m) % 2
+    P = rng.dirichlet(np.ones(words), size=2)
+    return np.array([rng.multinomial(rng.integers(*length), P[k]) for k in y]), y
 
 
 def test_a_monotone_calibration_keeps_the_order_and_the_normalization_does_not():

@@ -8,7 +8,7 @@ import pytest
 from models import DiscreteHMM, GaussianHMM, encode_symbols
 from models.base.validation import as_generator
 from models.numerics.recursions import random_paths
-from models.sequences.hmm import Bend, unflatten
+from models.sequences.hmm import Bend, scaled, unflatten
 from tests.support import chains
 
 
@@ -219,6 +219,14 @@ def test_an_impossible_sequence_has_likelihood_zero_and_no_posterior():
         model.predict_proba([[0, 0], [0, 1]])
 
 
+def test_emissions_are_scaled_by_the_largest_of_their_row_and_what_is_possible_stays_so():
+    logs = np.array([[-2.0, 0.5, -np.inf], [-np.inf] * 3, [-2000.0, -2001.0, -9000.0], [800.0, 790.0, 801.0]])
+    found, top = scaled(logs)
+    np.testing.assert_array_equal(top, [0.5, 0.0, -2000.0, 801.0])
+    expected = [[np.exp(-2.5), 1.0, 0.0], [0.0] * 3, [1.0, np.exp(-1.0), 1e-300], np.exp([-1.0, -11.0, 0.0])]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
 def test_letters_and_seeds():
     assert [a.tolist() for a in encode_symbols([["x", "y"], "yz"], ["x", "y"])] == [[0, 1], [1, -1]]
     with pytest.raises(ValueError, match="each symbol once"):
@@ -263,18 +271,6 @@ def test_columns_are_arrays_behind_each_other(leading):
     flat = np.concatenate([part.reshape(*leading, -1) for part in parts], axis=-1)
     for one, other in zip(unflatten(flat, shapes), parts, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_random_paths_follow_the_posterior():
-    model = chains.random_discrete(np.random.default_rng(8))
-    x = [0, 3, 1]
-    weights = chains.enumerate_paths(model, x)
-    alpha = model._filter(model._batch([x]))[0]
-    draws = np.empty((200_000, 3), dtype=np.int64)
-    random_paths(model.transmat_, alpha, np.random.default_rng(0).random(draws.shape), draws)
-    frequency = np.bincount(draws @ [9, 3, 1], minlength=27) / len(draws)
-    expected = np.array([weights[path] for path in itertools.product(range(3), repeat=3)]) / sum(weights.values())
-    assert abs(frequency - expected).max() < 5 * 0.5 / np.sqrt(len(draws))
 
 
 def test_random_emissions_are_the_shares_of_the_symbols_times_flat_dirichlet_rows():

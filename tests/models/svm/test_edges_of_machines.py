@@ -36,7 +36,7 @@ def test_folds_hold_out_what_has_a_weight():
 )
 def test_without_a_margin_the_class_of_more_weight_is_said(weights, says):
     X, y = np.array([[-1.0], [1.0], [-1.0], [1.0], [-1.0], [1.0]]), np.array([0, 0, 1, 1, 1, 1])
-    with pytest.warns(UserWarning, match="nu is too small"):
+    with pytest.warns(UserWarning, match="nu is too small: the classes overlap"):
         machine = NuSVC(0.3, "linear").fit(X, y, weights)
     assert (machine.predict(X) == says).all() and machine.rho_.tolist() == [0.0] and not machine.coef_.any()
 

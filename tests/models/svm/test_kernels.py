@@ -97,11 +97,14 @@ def test_monomials_are_the_features_of_a_polynomial(degree, coef0):
     np.testing.assert_allclose(F @ F.T, kernel(X, X), rtol=1e-12, atol=1e-12)
 
 
-def test_only_few_monomials_are_made():
+def test_only_few_monomials_are_made(monkeypatch):
     X = np.ones((4, 30))
     assert Kernel("poly", gamma=0.4, degree=3).explicit(X) is None
     assert Kernel("poly", gamma=0.4, degree=2, coef0=-1.0).explicit(X[:, :2]) is None
     assert Kernel("rbf").explicit(X) is None
+    for most, rank in ((465, 465), (464, None)):  # 30 squares and 435 products
+        monkeypatch.setattr("models.svm.kernels.MOST_MONOMIALS", most)
+        assert Kernel("poly", gamma=0.4, degree=2).rank(X) == rank
 
 
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])

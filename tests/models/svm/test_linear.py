@@ -162,11 +162,14 @@ def test_the_multipliers_of_a_near_program_are_best():
     np.testing.assert_allclose(beta, at[values.argmax(axis=0), np.arange(50)], atol=1e-4)
 
 
-def test_the_line_search_finds_the_kinked_minimum():
-    X, y = two_classes(50, 3)
-    dual = Dual(X, 1.0, y, 0.0, np.full(50, 0.05), np.where(y < 0, -np.inf, 0.0), np.where(y > 0, np.inf, 0.0))
+@pytest.mark.parametrize("damping, bound", [(0.05, np.inf), (1e-3, 1.0), (1e-6, 9.0)])  # of the squares and of hinges
+@pytest.mark.parametrize("length", [1.0, 1e-3, 30.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_line_search_finds_the_kinked_minimum(damping, bound, length, seed):
+    X, y = two_classes(50, 3, seed=seed, noise=1.0)
+    dual = Dual(X, 1.0, y, 0.0, np.full(50, damping), np.where(y < 0, -bound, 0.0), np.where(y > 0, bound, 0.0))
     w = np.arange(4.0) / 4.0
-    z, direction = dual.scores(w), dual.weights(y) - w
+    z, direction = dual.scores(w), length * (dual.weights(y) - w)
     moved = dual.scores(direction)
     t = primal_newton.line_minimum(dual, w, dual.q - z, direction, moved)
 

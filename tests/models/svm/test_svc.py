@@ -92,15 +92,6 @@ def test_the_primal_objective_is_the_dual_one_and_kkt_holds(case):
         assert machine.intercept_[0] == 0.0
 
 
-def test_all_kinds_of_support_vectors_occur_and_are_counted():
-    X, y = two_classes(200, 2, noise=0.6)
-    machine = SVC(kernel="linear").fit(X, y)
-    assert set(machine.support_kinds_[0]) == {"margin", "inside", "wrong"}
-    wrong = machine.support_[machine.support_kinds_[0] == "wrong"]
-    assert set(wrong) == set(np.flatnonzero(machine.predict(X) != y))
-    assert machine.n_support_.tolist() == [(y[machine.support_] == -1).sum(), (y[machine.support_] == 1).sum()]
-
-
 def test_the_hard_margin_is_the_largest():
     X, y = separable(gap=0.5)
     machine = SVC(C=np.inf, kernel="linear").fit(X, y)

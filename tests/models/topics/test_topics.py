@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, gammaln, logsumexp, softmax
 
 from models import LatentDirichletAllocation
 from models.numerics.topic_inference import digamma as own_digamma
+from models.numerics.topic_inference import share_word
 from tests.support.topic_models import bound_by_definition, corpus, fitted
 
 
@@ -23,26 +24,32 @@ def log_evidence(words, topics, prior):
     return np.logaddexp.reduce(total)
 
 
+@pytest.mark.parametrize("tilted", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_bound_is_what_it_is_defined_as_below_the_evidence_and_highest_where_it_stops(seed):
+def test_the_bound_is_what_it_is_defined_as_below_the_evidence_and_highest_where_it_stops(seed, tilted):
     rng = np.random.default_rng(seed)
     topics, prior = rng.dirichlet(np.ones(4), 3), rng.uniform(0.2, 1.5, 3)
     words = rng.integers(0, 4, size=6)
     X = np.bincount(words, minlength=4).astype(float)
     model = fitted(topics, prior)
-    gamma, bound, sums = model._infer(sp.csr_array(X[None]), tol=1e-12)
-    phi = np.exp(digamma(gamma[0])) * topics.T
+    tilt = rng.normal(size=3) * tilted
+    gamma, bound, sums = model._infer(sp.csr_array(X[None]), tol=1e-12, **({"tilt": tilt[None]} if tilted else {}))
+    phi = np.exp(digamma(gamma[0]) + tilt) * topics.T
     phi /= phi.sum(axis=1, keepdims=True)
-    assert bound[0] == pytest.approx(bound_by_definition(X, topics, prior, gamma[0], phi), rel=1e-10)
+
+    def tilted_bound(gamma, phi):
+        return bound_by_definition(X, topics, prior, gamma, phi) + X @ phi @ tilt
+
+    assert bound[0] == pytest.approx(tilted_bound(gamma[0], phi), rel=1e-10)
     np.testing.assert_allclose(sums[0], X[:, None] * phi, atol=1e-10)
     np.testing.assert_allclose(gamma[0], prior + X @ phi, atol=1e-8)
-    evidence = log_evidence(words, topics, prior)
+    evidence = log_evidence(words, topics * np.exp(tilt)[:, None], prior)
     assert evidence - 1.0 < bound[0] < evidence
     for _ in range(50):
         other = gamma[0] * np.exp(0.1 * rng.normal(size=3))
         near = phi * np.exp(0.1 * rng.normal(size=phi.shape))
-        assert bound_by_definition(X, topics, prior, other, near / near.sum(axis=1, keepdims=True)) < bound[0]
-    assert model.score_samples(X[None])[0] == pytest.approx(bound[0], abs=1e-6)
+        assert tilted_bound(other, near / near.sum(axis=1, keepdims=True)) < bound[0]
+    assert tilted or model.score_samples(X[None])[0] == pytest.approx(bound[0], abs=1e-6)
 
 
 @pytest.mark.parametrize("size", [-2000.0, 2000.0])
@@ -83,6 +90,13 @@ def test_explicit_zeros_say_nothing_and_stay_in_the_callers_matrix():
 def test_digamma():
     x = np.concatenate([np.geomspace(1e-8, 1e8, 200), [0.5, 1.0, 10.0]])
     np.testing.assert_allclose([own_digamma(v) for v in x], digamma(x), rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [0.0, -3.0, -2000.0, 2000.0])
+def test_a_word_is_shared_by_the_exponentials_of_its_logs(size):
+    logs, weights, shares = size + np.array([0.3, -1.2, -np.inf, 0.0]), np.array([-1.0, 2.0, 0.5, -900.0]), np.empty(4)
+    assert share_word(logs, weights, shares) == pytest.approx(logsumexp(logs + weights), rel=1e-14)
+    np.testing.assert_allclose(shares, softmax(logs + weights), rtol=1e-12)
 
 
 def test_the_tolerance_is_a_rise_of_the_bound_per_word():

@@ -9,16 +9,6 @@ import socp
 from models.transfer.transfer import _distinct_rows
 
 
-def test_chi_and_sigma_are_the_means_and_variances_of_the_classes():
-    rng = np.random.default_rng(0)
-    values, distances = rng.normal(size=200), rng.integers(-1, 9, 200)
-    compression = models.SemanticCompression(values, distances)
-    asked = np.arange(-1, 9)
-    groups = [values[distances == v] for v in asked]
-    assert np.allclose(compression.chi(asked), [group.mean() for group in groups])
-    assert np.allclose(compression.sigma(asked), [group.var() for group in groups])
-
-
 def test_pairs_of_distances_form_classes():
     compression = models.SemanticCompression([1.0, 2.0, 4.0, 8.0], [[2, 2, 3, 2], [5, 5, 5, 6]])
     assert compression.chi([[3, 2, 2], [5, 6, 5]]).tolist() == [4.0, 8.0, 1.5]

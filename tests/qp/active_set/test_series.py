@@ -6,6 +6,7 @@ import pytest
 import qp
 from qp.active_set.series import UNSOLVED
 from socp.verify.stopping import Residuals
+from tests.qp.test_verbose import LINE
 
 
 def kernel_of(name, n=60, features=3, seed=0, **parameters):
@@ -99,6 +100,15 @@ def test_what_cannot_be_settled_is_said_to_be_unsolved():
     ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
     found = qp.solve_series(kernel_of("rbf"), which, begins, -signs, *ends, sides=np.zeros((1, 1)), tol=1e-30)
     assert found.rounds.tolist() == [UNSOLVED]
+
+
+def test_every_round_of_every_program_is_printed(capsys):
+    which, begins, signs, bounds = problems(400, sizes=(300, 400))
+    ends = np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)
+    given = kernel_of("rbf", 400), which, begins, -signs, *ends
+    found = qp.solve_series(*given, sides=np.zeros((2, 1)), tol=1e-10, verbose=True)
+    told = [int(line.split()[0]) for line in capsys.readouterr().out.splitlines() if LINE.match(line)]
+    assert max(found.rounds) > 1 and told == [k for rounds in found.rounds for k in range(told[0], told[0] + rounds)]
 
 
 def test_a_solution_is_that_of_the_program_with_signs():

@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,6 +19,7 @@ from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
 from socp.plan.costs import COSTS, method_seconds
 from socp.verify.stopping import residuals
+from tests.support.processes import python
 from tests.support.programs import check
 
 
@@ -234,8 +233,8 @@ def test_solvers_that_live_until_python_ends_die_silently():
         builtins.kept, qp.active_set.small.kept = [qp.Solver(tiny.box(n)) for n in (3, 4)]
         builtins.kept.solve(), qp.active_set.small.kept.solve()
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    done = python("-c", textwrap.dedent(text))
+    assert done.stderr == "" and done.returncode == 0
 
 
 def with_rows_to_leave_out(n=6, seed=0):
@@ -432,9 +431,11 @@ def test_it_leaves_again_where_it_takes_longer(monkeypatch):
     for seconds in (1e-3, 0.1):  # a step is a product with all rows
         solver.dual_active_set._room.allow(seconds)
         assert work.max_steps == int(seconds * COSTS.dual_flops / (2.0 * steps))
-    monkeypatch.setattr(Room, "allow", lambda room, seconds: setattr(room.work, "max_steps", -1))
-    for b in sides:
-        solver.update(l=b, u=b)
-        found = solver.solve(warm_start=True)
-        assert found.status is Status.OPTIMAL and found.plan.method == "interior point"
-    assert solver.dual_active_set is None
+    with monkeypatch.context() as patch:
+        patch.setattr(Room, "allow", lambda room, seconds: setattr(room.work, "max_steps", -1))
+        for b in sides:
+            solver.update(l=b, u=b)
+            found = solver.solve(warm_start=True)
+            assert found.status is Status.OPTIMAL and found.plan.method == "interior point"
+        assert solver.dual_active_set is None
+    assert {solver.solve(warm_start=True).plan.method for _ in range(33)} == {"interior point"}  # for good

@@ -1,6 +1,5 @@
 """Reading and writing .mat, MPS and QPS: each rule of the format on a small file, every error with its line."""
 
-import gzip
 import struct
 
 import numpy as np
@@ -83,6 +82,7 @@ SAME = {
     "QMATRIX lists both triangles": (
         SMALL.replace("QUADOBJ", "QMATRIX").replace("    Y         Y                  4.0", LOWER), (True, False)
     ),
+    "other line ends": (SMALL.replace("\n", "\r\n"), (None, True, False)),
     "QSECTION names the objective": (SMALL.replace("QUADOBJ", "QSECTION      COST"), (None,)),
 }  # fmt: skip
 
@@ -92,12 +92,6 @@ def test_a_program_in_other_words_is_the_same(tmp_path, words):
     text, formats = SAME[words]
     for fixed in formats:
         assert_small(qp.files.mat.read_qps(written(tmp_path, text), fixed=fixed))
-
-
-def test_packed_and_with_other_line_ends(tmp_path):
-    path = tmp_path / "p.mps.gz"
-    path.write_bytes(gzip.compress(SMALL.replace("\n", "\r\n").encode()))
-    assert_small(qp.files.mat.read(path))
 
 
 def test_what_one_of_the_formats_cannot_read_is_refused_by_it(tmp_path):

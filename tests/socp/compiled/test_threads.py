@@ -106,12 +106,6 @@ def test_the_same_bits_for_the_same_number():
     assert first.status == "optimal" == qp.solve(program).status
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, "two", None])
-def test_refused(value):
-    with pytest.raises(socp.ProgramError, match="threads must be a positive integer"):
-        socp.Settings(threads=value)
-
-
 def test_no_line_of_a_block_leaves_its_lock_or_its_number(library):
     def action():
         with blas_threads(2):
