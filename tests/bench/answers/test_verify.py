@@ -27,6 +27,9 @@ def test_what_evaluation_may_lose_to_rounding_is_excused_and_no_more():
     program = socp.ConeProgram(c=[0.0, 0.0], A=[[1e12, -1e12]], b=[0.0])
     assert verify(program, [1.0 + 2e-15, 1.0], [0.0], []).primal == 0.0
     assert verify(program, [1.0 + 2e-12, 1.0], [0.0], []).primal > 0.1
+    row = socp.ConeProgram([0.0], [[1.0]], [1e12], [socp.NonNeg(1)])  # h - Gx of two terms of 1e12
+    for off, excused in ((4e-14, True), (2e-12, False)):
+        assert (verify(row, [1e12 * (1.0 + off)], [], [0.0]).primal_cone == 0.0) is excused
     for program, z in (  # A'y + z, or A'y + G'z, of terms of 1e12 / 3
         (qp.QuadraticProgram(None, [0.0], [[1e12]], 0.0, 0.0, 0.0), -1e12 / 3.0),
         (socp.ConeProgram([0.0], [[-1.0]], [0.0], [socp.NonNeg(1)], [[1e12]], [0.0]), 1e12 / 3.0),

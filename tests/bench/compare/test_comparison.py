@@ -255,12 +255,14 @@ def test_the_command_end_to_end_and_again(tmp_path, capsys):
 
 
 def test_a_wrong_answer_of_ours_makes_exit_code_one(tmp_path, monkeypatch, capsys):
-    def run(cases, solvers, limits, kept, save, show):
-        kept.add(Measurement("mpc_3", "mpc", 3, "centralpath", "", "optimal", "WRONG", 1.0, n=1))
+    arguments = ["compare", "generated", "--sizes", "3", "--only", "mpc*", "--fresh", "--out", str(tmp_path)]
+    for solver, verdict, code in (("centralpath", "WRONG", 1), ("clarabel", "WRONG", 0), ("centralpath", "solved", 0)):
 
-    monkeypatch.setattr(compare, "run", run)
-    arguments = ["compare", "generated", "--sizes", "3", "--only", "mpc*", "--out", str(tmp_path)]
-    assert command.main(arguments) == 1
+        def run(cases, solvers, limits, kept, save, show, told=(solver, "", "optimal", verdict)):
+            kept.add(Measurement("mpc_3", "mpc", 3, *told, 1.0, n=1))
+
+        monkeypatch.setattr(compare, "run", run)
+        assert command.main(arguments) == code
 
     def interrupted(*arguments):
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,13 @@ def test_a_trial_of_every_family_ends_in_a_verdict_that_is_no_exception():
     for family in catalogue.FAMILIES:
         for number in range(2):
             assert trial.trial(family, 0, number).name != "exception"
+
+
+def test_the_seconds_of_a_case_are_those_of_its_updates_and_solves():
+    chains = [case for number in range(20) if (case := catalogue.case("qp_updates", 0, number)).before is not None]
+    started = time.perf_counter()
+    seconds = [trial.solve(case).solve_seconds for case in chains]
+    assert len(seconds) > 5 and min(seconds) > 0.0 and sum(seconds) < time.perf_counter() - started
 
 
 def test_a_wrong_answer_and_an_exception_are_seen(answers_beside_the_point, monkeypatch):
