@@ -202,14 +202,7 @@ def test_comparisons_with_solvers_of_their_own_take_no_other(capsys):
         assert f"compare {name} has solvers of its own" in capsys.readouterr().err
 
 
-def test_a_worker_measures_a_batch(monkeypatch):
-    monkeypatch.setattr(many, "MOST", 64)
-    case = {"name": "box_many_10", "source": "many", "group": "box_many", "size": 10}
-    found = worker.measure("centralpath", 1, {"case": case, "form": "", "tol": 1e-8, "limit": 5.0}, lambda: None)
-    assert (found["verdict"], found["runs"]) == ("solved", 64)
-
-
-def test_a_worker_measures_ours_and_what_is_refused(tmp_path, monkeypatch):
+def test_a_worker_measures_ours_a_batch_and_what_is_refused(tmp_path, monkeypatch):
     (tmp_path / "broken.mat").write_text("not a MATLAB file")
     runs, analyses, solve = [], [], answer.solve
 
@@ -226,6 +219,9 @@ def test_a_worker_measures_ours_and_what_is_refused(tmp_path, monkeypatch):
     found = measure(name="mpc_30", source="generated", group="mpc", size=30)
     assert (found["verdict"], found["runs"], len(runs)) == ("solved", 3, 3)
     assert analyses == [0, 0, 0] and workspace._pool.kept  # no run reuses the analysis of an earlier run
+    monkeypatch.setattr(many, "MOST", 64)
+    found = measure(name="box_many_10", source="many", group="box_many", size=10)
+    assert (found["verdict"], found["runs"]) == ("solved", 64)
     found = measure(name="broken", source="file", path=str(tmp_path / "broken.mat"))
     assert (found["status"], found["verdict"]) == ("refused", "failed")
     assert "MATLAB" in found["note"] and str(tmp_path) not in found["note"]
