@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 
 import llvmlite.binding
+import numba
 import numpy as np
 import pytest
 
@@ -205,6 +206,10 @@ def test_a_load_that_is_interrupted_is_done_again(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         kernel(1.0)
     assert kernel(1.0) == 2.0 and kernel(4.0) == 8.0
+    for value in (0, 1):
+        monkeypatch.setattr(numba.config, "SLP_VECTORIZE", value)
+        kernel.compile()
+        assert numba.config.SLP_VECTORIZE == value  # other users of numba find it as they left it
 
 
 @kernels.kernel

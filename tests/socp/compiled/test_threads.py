@@ -35,6 +35,10 @@ def test_set_and_put_back(library):
     with blas_threads(7):
         pass
     assert library["history"] == [2, 7]  # a number already in effect is not set again
+    library["number"] = 5  # by the user, after a block
+    with blas_threads(2):
+        pass
+    assert library["history"] == [2, 7, 2, 5]
 
 
 def test_of_solvers_that_overlap_the_last_one_puts_back(library):

@@ -8,6 +8,7 @@ import pytest
 import socp
 import socp.files.cbf
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder
+from socp.files.textfile import is_integer
 from tests.support.data import data_folder
 from tests.support.sparse_matrices import random_sparse
 
@@ -270,6 +271,11 @@ def test_errors_have_the_line(tmp_path, case):
     with pytest.raises(ProgramError, match=message) as raised:
         socp.files.cbf.read(path)
     assert str(path) in str(raised.value)
+
+
+def test_integers_have_up_to_18_digits():
+    for text, expected in (("0", True), ("9" * 18, True), ("9" * 19, False), ("-1", False), ("", False), ("²", False)):
+        assert is_integer(text) is expected, text
 
 
 def test_other_endings_and_damaged_files(tmp_path):
