@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from socp.linalg.parallel_rows import may_be_parallel, parallel_rows
+from socp.linalg.parallel_rows import may_be_parallel, parallel_rows, row_ratio
 
 
 def leads(M, wanted=None, first=0, count=None):
@@ -73,6 +73,10 @@ def test_against_all_pairs(seed):
         same = [r for r in range(i + 1) if wanted[r] and are_parallel(M, is_stored, first + i, first + r)]
         assert lead[i] == (same[0] if wanted[i] and same else i)
         np.testing.assert_array_equal(ratio[i] * M[first + lead[i]], M[first + i])
+    stored = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), np.arange(rows.nnz), rows.data
+    for i in range(1, 60):  # of rows with equal keys, and of others
+        found = [row_ratio(i, r, *stored) if is_stored[[i, r]].any(axis=1).all() else 0.0 for r in range(i)]
+        assert [s != 0.0 for s in found] == [are_parallel(M, is_stored, i, r) for r in range(i)]
 
 
 @pytest.mark.parametrize("seed", range(20))
