@@ -103,15 +103,17 @@ def test_two_rows_without_a_variable_in_common(width):
         np.testing.assert_allclose(np.r_[x, program.multipliers], expected, atol=1e-10)
 
 
-def test_a_row_of_two_that_nobody_can_meet():
+@pytest.mark.parametrize("row, fixed, free", [(1, slice(23, N), slice(23)), (0, slice(23), slice(23, N))])
+def test_a_row_of_two_that_nobody_can_meet(row, fixed, free):
     program, face, _ = at_zero("equality")
     program.ends[1] = 23
-    program.lb[23:], program.ub[23:], program.sides[1] = 0.0, 0.0, 1.0
-    assert find_free(program, face, 0.0) == 23
+    program.lb[fixed], program.ub[fixed], program.sides[:] = 0.0, 0.0, 0.3
+    assert find_free(program, face, 0.0) == program.x[free].size
     assert step_on_face(program, face) == NO_DESCENT
-    program.sides[1] = 0.0
+    program.sides[row] = 0.0
     find_free(program, face, 0.0)
-    assert step_on_face(program, face) == TAKEN and not program.x[23:].any() and program.x[:23].all()
+    assert step_on_face(program, face) == TAKEN and not program.x[fixed].any() and program.x[free].all()
+    assert program.a[free] @ program.x[free] == pytest.approx(0.3, rel=1e-12)
 
 
 def test_a_variable_without_curvature_goes_to_a_bound():

@@ -144,14 +144,17 @@ def test_without_the_embedding_infeasible_programs_get_no_wrong_answer():
 # ---- the equilibration
 
 
-def test_equilibrated_data_are_near_one_and_cones_keep_their_shape():
+@pytest.mark.parametrize("price", [1.0, 1e-9])
+def test_equilibrated_data_are_near_one_and_cones_keep_their_shape(price):
     rng = np.random.default_rng(5)
     program = well_posed(3)
     P, A, G = dense(program)
     D = 10.0 ** rng.uniform(-3, 3, program.n)
-    wild = ConeProgram(D * program.c, G * D, program.h, program.cones, 1e4 * A * D, 1e4 * program.b, D[:, None] * P * D)
+    c, P = price * D * program.c, price * D[:, None] * P * D
+    wild = ConeProgram(c, G * D, program.h, program.cones, 1e4 * A * D, 1e4 * program.b, P)
     units = Units(wild)
     P, A, G = dense(units.program)
+    assert max(np.abs(P).max(), np.abs(units.program.c).max()) == pytest.approx(1.0)
     M = np.abs(np.vstack([P / units.factor, A, G]))
     assert M.max() < 1.5 and M.max(axis=0).min() > 0.5  # columns
     assert np.abs(A).max(axis=1, initial=0.0).min(initial=1.0) > 0.5
