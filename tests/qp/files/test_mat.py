@@ -153,6 +153,8 @@ def change(old, new):
 
 
 ERRORS = {
+    "a column alone": (change("    Y         MYEQN             -1.0", "    Y"),
+                       "line 14: COLUMNS: a column, a row and a value were expected, but 'Y' came"),
     "integers": (change("    Z         COST ", "    M1        'MARKER'                 'INTORG'\n    Z         COST "),
                  "line 15: a MARKER of integer variables is not supported"),
     "binary": (change(" UP BND       X ", " BV BND       X "), r"line 23: BOUNDS: BV \(integer or semi-continuous"),
