@@ -35,6 +35,10 @@ def test_what_moved_is_told(change):
     (line,) = counts.moved({"a": one._replace(**change)}, {"a": one})
     assert line.startswith("a: ") and str(next(iter(change.values()))) in line
     assert counts.moved({"b": one}, {"a": one})
+    long = one._replace(iterations=100, refinements=100)  # moved by shares of large counts and a few more
+    for iterations, refinements, tells in ((112, 146, 0), (113, 100, 1), (100, 147, 1)):
+        now = long._replace(iterations=iterations, refinements=refinements)
+        assert len(counts.moved({"a": now}, {"a": long})) == tells
 
 
 def test_programs_of_sets_are_counted_where_they_are_there_and_kept_where_they_are_quick(folder, tmp_path, monkeypatch):

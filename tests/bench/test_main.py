@@ -73,6 +73,7 @@ def test_a_certificate_is_printed_with_its_error_and_written_without_a_point(tmp
     assert "certificate  error" in printed and "objective" not in printed
     assert "verdict      certified" in printed
     found = json.loads(out.read_text())
+    assert out.read_text().endswith("}\n")
     assert found["status"] == "primal_infeasible" and all(isinstance(value, float) for value in found["z"])
 
 

@@ -28,7 +28,7 @@ def two_kinds(lengths, seed=0, sticky=0.7):
     return X, np.repeat(["often", "seldom"], len(lengths))
 
 
-def test_restarts_leave_no_fit_at_chance():
+def test_restarts_leave_no_fit_at_chance(monkeypatch):
     """Some starts of EM end at equal statistics of both kinds; restarts avoid them."""
     X, y = two_kinds([20] * 30, sticky=0.8)
     new, truth = two_kinds([20] * 100, seed=50, sticky=0.8)
@@ -40,8 +40,13 @@ def test_restarts_leave_no_fit_at_chance():
         best.append(space.score(new, truth))
         assert space.objectives_[0][-1] <= one.objectives_[0][-1]
     assert min(once) < 0.75 and min(best) > 0.85, (once, best)
+    learn, seeds = MaxMarginScoreSpace._learn_from, []
+    monkeypatch.setattr(
+        MaxMarginScoreSpace, "_learn_from", lambda *given: seeds.append(given[1].random_state) or learn(*given)
+    )
     again = MaxMarginScoreSpace(model).fit(X, y)
     assert np.array_equal(again.coef_, space.coef_)  # the starts' seeds are derived from the model's seed
+    assert len(set(seeds)) == len(seeds) > 1
 
 
 def falls(objectives):
