@@ -197,6 +197,7 @@ def test_work_in_words():
     ]  # fmt: skip
     compared = plan._replace(seconds={"dense": 2e-3, "sparse": 3e-3})
     assert str(compared) == "something: chosen over sparse (1.5x)"
+    assert str(plan._replace(seconds={"dense": 0.0, "sparse": 3e-3})) == "something: it is so"
 
 
 def test_a_plan_has_the_settings():

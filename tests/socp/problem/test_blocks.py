@@ -39,6 +39,16 @@ def test_a_cone_program_is_the_one_stacked_by_hand(rng):
     assert (p.w, p.b, p.rho, p.xi) == (slice(0, k), slice(k, k + 1), slice(k + 1, k + 2), slice(k + 2, n))
 
 
+def test_one_term_of_all_variables_is_the_hessian_as_it_came(rng):
+    root = rng.normal(size=(3, 3))
+    for term in (root @ root.T, socp.LowRank(root[:, :1], np.ones(3)), np.ones(3)):
+        p = socp.Blocks(v=3)
+        p.minimize(quadratic={"v": term})
+        found = p.program().P
+        assert isinstance(found, sp.csc_array) if np.ndim(term) == 1 else type(found) is type(term)
+        np.testing.assert_array_equal(found @ np.eye(3), term * np.eye(3) if np.ndim(term) == 1 else term @ np.eye(3))
+
+
 def test_what_a_value_means_beside_a_block():
     p = socp.Blocks(v=3, t=1)
     p.equal([1.0, 2.0, 3.0], v=[4.0, 5.0, 6.0])  # as many rows as variables: a diagonal

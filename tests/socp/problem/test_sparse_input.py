@@ -271,6 +271,14 @@ WAYS_IN = {
 }
 
 
+def test_lists_of_other_lengths_and_arrays_with_three_axes_are_refused():
+    with pytest.raises(ProgramError, match="lists of its rows and those of its data must have the same lengths"):
+        as_csc("A", made("lil", full=np.eye(2), rows=lists((0, 1), ()), data=lists((1.0,), (2.0,))))
+    deep = type("Deep", (sp.coo_array,), {"shape": property(lambda self: (2, 2, 2))})
+    with pytest.raises(ProgramError, match=r"A must be a matrix, but a coo array of shape \(2, 2, 2\) came"):
+        as_csc("A", deep(np.eye(2)))
+
+
 @pytest.mark.parametrize("way", WAYS_IN)
 def test_every_way_in_refuses_by_name(way):
     name, call = WAYS_IN[way]
