@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import qp
 import socp
-from bench.answers.verify import cone_distance, verify
+from bench.answers.verify import cone_distance, largest_entry, verify
 
 
 def halfline():
@@ -36,6 +36,12 @@ def test_what_evaluation_may_lose_to_rounding_is_excused_and_no_more():
     ):
         found = [verify(program, [0.0], [1.0 / 3.0], [z * (1.0 + off)]).dual for off in (2e-15, 2e-12)]
         assert found[0] == 0.0 and found[1] > 0.1
+
+
+def test_without_a_hessian_no_ray_is_excused():
+    program = socp.ConeProgram([1.0, 0.0], A=[[0.0, 1.0]], b=[0.0])
+    assert largest_entry(program.P) == 0.0 and largest_entry(socp.LowRank([[3.0], [-1.0]], [0.5, 2.0])) == 9.5
+    assert verify(program, [-1.0, 0.0], [0.0], []).dual_infeasible == 0.0
 
 
 def test_a_wrong_length_is_an_error():

@@ -27,6 +27,14 @@ def test_rows_add_up(capsys):
             assert float(row[2]) > float(row[-2]) > 0.0  # the floor is below the time
 
 
+@pytest.mark.parametrize("commit, told", [("", "no commit"), ("1234abcd", "1234abcd")])
+def test_the_table_tells_machine_and_commit(monkeypatch, commit, told):
+    monkeypatch.setattr(anatomy, "dgemm_rate", lambda: 2e9)
+    monkeypatch.setattr(anatomy.measurement, "versions", lambda solvers: {"commit": commit, "date": "2000-01-02"})
+    monkeypatch.setattr(anatomy.measurement, "hardware", lambda: {"processor": "one", "python": "3.12"})
+    assert anatomy.table([]).splitlines()[0] == f"one, Python 3.12, 2000-01-02, {told}; dgemm: 2 Gflop/s on one thread"
+
+
 def test_every_program_of_the_table_is_there():
     assert anatomy.names() == anatomy.names(",".join(anatomy.PROGRAMS)) == anatomy.PROGRAMS
 
