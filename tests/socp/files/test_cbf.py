@@ -8,6 +8,7 @@ import pytest
 import socp
 import socp.files.cbf
 from socp import ConeProgram, NonNeg, ProgramError, SecondOrder
+from socp.files import textfile
 from socp.files.textfile import is_integer
 from tests.support.data import data_folder
 from tests.support.sparse_matrices import random_sparse
@@ -271,6 +272,14 @@ def test_errors_have_the_line(tmp_path, case):
     with pytest.raises(ProgramError, match=message) as raised:
         socp.files.cbf.read(path)
     assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("size", [10, 16, 64, 10**6])
+def test_lines_are_counted_over_blocks_of_any_size(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(textfile, "BLOCK", size)
+    path = written(tmp_path, "VER\n3\n" + 40 * "  \n" + 40 * "\r\n" + "OBJSENSE\n" + 50 * " \n" + "LOW\n")
+    with pytest.raises(ProgramError, match="line 134: OBJSENSE must be MIN or MAX, but 'LOW' came"):
+        socp.files.cbf.read(path)
 
 
 def test_integers_have_up_to_18_digits():
