@@ -182,9 +182,14 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
             found.append(_learn(self, samples, tilt, signs, of + (f", start {start}" if self.n_init > 1 else "")))
         return found
 
-    def _side_by_side(self, models: list[Any], X: Any, side: np.ndarray) -> SideBySide:
-        """Return the statistics under a machine's models; with `per_class` a sample belongs to its side's model."""
-        return SideBySide([statistics_of(model, X) for model in models], side if self.per_class else 0 * side)
+    def _side_by_side(self, models: list[Any], X: Any, side: np.ndarray | None = None) -> SideBySide:
+        """Return the statistics under a machine's models; with `per_class` a sample belongs to its side's model.
+
+        Without `side` all belong to the first model, which tables and tilted tables do not depend on.
+        """
+        if side is None or not self.per_class:
+            side = np.zeros(count_samples(X), dtype=np.int64)
+        return SideBySide([statistics_of(model, X) for model in models], side)
 
     def _keep(self, found: list[_Learned], rows: list[np.ndarray], number: int) -> None:
         self.models_ = [model for one in found for model in one.models]
@@ -226,10 +231,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
         codes = np.searchsorted(self.classes_, classes)[codes]
         found = []
         for (rows, signs), (models, w, offset) in zip(self._problems(codes), self._machines()):
-            owners = np.zeros(codes.size, dtype=np.int64)  # tables do not depend on them
-            table = self._side_by_side(models, X, owners).expect().table
+            table = self._side_by_side(models, X).expect().table
             if rows.size:
-                own = self._side_by_side(models, take(X, rows), owners[rows])
+                own = self._side_by_side(models, take(X, rows))
                 table[rows] = tilt_exactly(own, signs, w, offset, self.a, self.c, self.xi).table
             found.append(table)
         return self._in_container(np.hstack(found), X)
@@ -255,9 +259,9 @@ class MaxMarginScoreSpace(OnGenerativeModel, Classifier, Transformer, IterationP
     def _judge(self, X: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the features and the score of every sample, for each machine."""
         X = self._matrix_to_predict(X)
-        judged, number = [], count_samples(X)
+        judged = []
         for models, w, offset in self._machines():
-            samples = self._side_by_side(models, X, np.zeros(number, dtype=np.int64))
+            samples = self._side_by_side(models, X)
             table = samples.expect().table
             if self.inference == "sampler":
                 table = with_logarithms(samples, table)[0]
