@@ -87,7 +87,8 @@ def test_a_file_of_the_users_own_that_hides_a_package_is_named(tmp_path):
         "print(ours.solve(None, [1.0], lb=2.0).status)\n",
         encoding="utf-8",
     )
-    assert python(tmp_path / "script.py", PYTHONPATH=str(ROOT)).stdout == "optimal\n"
+    ran = python(tmp_path / "script.py", PYTHONPATH=str(ROOT))
+    assert (ran.returncode, ran.stdout) == (0, "optimal\n"), ran.stderr
 
 
 def record(site, name, *files):

@@ -29,7 +29,7 @@ def test_first_small_programs_compile_their_method_and_no_other(tmp_path):
     for P in ("None", "np.eye(3) + 0.1"):
         script = f"import numpy as np, qp; print(qp.solve({P}, np.ones(3), A=np.ones((1, 3)), l=[0.1], lb=0.0).plan)"
         made = python("-c", script, NUMBA_CACHE_DIR=str(tmp_path))
-        assert made.stdout.startswith("dual active set")
+        assert made.returncode == 0 and made.stdout.startswith("dual active set"), made.stderr
         names = [path.name for path in tmp_path.rglob("*") if path.is_file()]
         assert any("dual.solve_dual-" in name for name in names), names
         assert not any(other in name for name in names for other in ("driver.run-", "loop.follow-")), names

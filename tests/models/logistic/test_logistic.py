@@ -12,6 +12,7 @@ from models import LogisticRegression
 from models.logistic import logistic
 from models.numerics import newton_minimizer as newton
 from models.numerics.logistic_loss import LogisticLoss, LogisticPoint
+from tests.support.sparse_matrices import random_sparse
 
 
 def samples(classes=3, count=90, features=4, seed=0):
@@ -70,6 +71,19 @@ def test_the_bound_certifies_the_answer(classes, intercept, solver, C):
     scores = np.stack([np.zeros(len(X)), model.decision_function(X)], 1) if classes == 2 else model.decision_function(X)
     losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(X)), y]
     assert math.isclose(0.5 * (model.coef_**2).sum() + C * losses.sum(), model.objective_, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_sparse_is_dense_and_both_solvers_agree(classes):
+    rng = np.random.default_rng(3)
+    X = random_sparse((60, 40), density=0.2, rng=rng, format="csr")
+    y = rng.integers(0, classes, 60)
+    reference = LogisticRegression(solver="cholesky").fit(X.toarray(), y)
+    for A in (X, X.toarray()):
+        for solver in ("cholesky", "conjugate_gradients"):
+            model = LogisticRegression(solver=solver).fit(A, y)
+            assert np.allclose(model.coef_, reference.coef_, rtol=0, atol=1e-7)
+            assert np.allclose(model.intercept_, reference.intercept_, rtol=0, atol=1e-7)
 
 
 def test_without_regularization_the_gradient_vanishes():

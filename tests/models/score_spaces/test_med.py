@@ -77,6 +77,18 @@ def test_a_tolerance_out_of_reach_ends_where_nothing_more_is_gained():
     assert found.multipliers.min() < 1e-15  # at the lower bound up to rounding
 
 
+def test_with_the_margins_held_and_no_upper_bound_there_is_no_answer():
+    # two inseparable samples show why eq. 19 alone is not solved
+    F = np.array([[1.0], [-1.0]])
+    dual = MaximumEntropyDual(F, 1.0, 6.0)
+    held = dual.expected_margins(np.zeros(2))
+    values = [
+        held.sum() * size - 0.5 * dual.weights(np.full(2, size)) @ dual.weights(np.full(2, size)) for size in (1, 1e6)
+    ]
+    assert values[1] > 1e5 > values[0]
+    assert discriminate(F, 1.0, 6.0).multipliers == pytest.approx([5.0, 5.0])  # c - 1/a
+
+
 def test_more_samples_than_features_is_solved_by_the_low_rank_program_to_the_same_answer():
     F = rows(56, 12)
     wide = discriminate(np.hstack([F, np.zeros((56, 2))]), 1.0, 6.0, tol=1e-9)  # 14 columns: dense

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models import MinimaxProbabilityClassifier
+from models import GenerativePrior, MinimaxProbabilityClassifier
 from tests.support.svm_data import breast_cancer, two_classes
 
 
@@ -22,6 +22,13 @@ def test_both_classes_keep_kappa_deviations(fitted):
     w, b, kappa = machine.coef_[0], machine.intercept_[0], machine.kappa_[0]
     for side, (mu, Sigma) in zip((-1.0, 1.0), moments(X, y), strict=True):
         assert side * (w @ mu + b) == pytest.approx(kappa * np.sqrt(w @ Sigma @ w), rel=1e-8)
+
+
+def test_kappa_is_that_of_the_prior_with_these_moments(fitted):
+    X, y, machine = fitted
+    (m1, S1), (m2, S2) = moments(X, y)
+    prior = GenerativePrior(t=(m1, m2), Omega=(0.0, 0.0), Sigma=(S1, S2))
+    assert machine.kappa_[0] == pytest.approx(prior.largest_beta(), rel=1e-7)
 
 
 def test_w_is_stationary(fitted):
@@ -61,6 +68,16 @@ def test_without_variance_between_the_classes_nothing_can_go_wrong():
 def test_one_class_without_variance_leaves_the_error_to_the_other(sign):
     machine = MinimaxProbabilityClassifier(rho=0.0).fit(sign * np.array([[0.0], [1.0], [3.0]]), [0, 1, 1])
     assert machine.kappa_ == pytest.approx(2.0) and machine.coef_ == pytest.approx(sign * 0.5)
+
+
+@pytest.mark.parametrize("rho", [0.0, 1e-6, 1e-2])
+def test_no_unit_of_a_feature_has_an_influence(rho):
+    X, y = breast_cancer()
+    X = X[:, :8]
+    units = np.logspace(-6, 6, 8)
+    one, other = (MinimaxProbabilityClassifier(rho=rho).fit(Z, y) for Z in (X, X * units))
+    np.testing.assert_allclose(other.kappa_, one.kappa_, rtol=1e-6)
+    np.testing.assert_allclose(other.coef_ * units, one.coef_, rtol=1e-3, atol=1e-5 * abs(one.coef_).max())
 
 
 def test_a_feature_that_is_constant_within_the_classes():

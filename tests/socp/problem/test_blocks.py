@@ -41,12 +41,13 @@ def test_a_cone_program_is_the_one_stacked_by_hand(rng):
 
 def test_one_term_of_all_variables_is_the_hessian_as_it_came(rng):
     root = rng.normal(size=(3, 3))
-    for term in (root @ root.T, socp.LowRank(root[:, :1], np.ones(3)), np.ones(3)):
+    low, diagonal = socp.LowRank(root[:, :1], np.ones(3)), np.array([1.0, 2.0, 3.0])
+    for term, matrix in ((root @ root.T, root @ root.T), (low, low @ np.eye(3)), (diagonal, np.diag(diagonal))):
         p = socp.Blocks(v=3)
         p.minimize(quadratic={"v": term})
         found = p.program().P
-        assert isinstance(found, sp.csc_array) if np.ndim(term) == 1 else type(found) is type(term)
-        np.testing.assert_array_equal(found @ np.eye(3), term * np.eye(3) if np.ndim(term) == 1 else term @ np.eye(3))
+        assert type(found) is (sp.csc_array if term is diagonal else type(term))
+        np.testing.assert_array_equal(found @ np.eye(3), matrix)
 
 
 def test_what_a_value_means_beside_a_block():

@@ -95,9 +95,6 @@ def test_residuals_shrink_as_the_linearization_says():
     assert path[-1].status is Status.OPTIMAL
 
 
-# ---- programs solved by hand
-
-
 def test_a_step_ends_at_the_least_mu_along_the_direction():
     bends = 0
     for seed in range(8):
@@ -115,6 +112,9 @@ def test_a_step_ends_at_the_least_mu_along_the_direction():
             assert mu(min(end, 1e4)) < min(mu(0.8 * min(end, 1e4)), mu(1.2 * end) if end < 1e4 else np.inf)
             it = method.step(it)
     assert bends > 10
+
+
+# ---- programs solved by hand
 
 
 @pytest.mark.parametrize("name", IN_THE_BOOK)
