@@ -23,7 +23,6 @@ from socp.problem.status import Status
 
 from . import kernel_groups  # noqa: F401  adds the kernels of `qp` before anything is compiled
 from .engine import Engine
-from .problem.certificates import Stack
 from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
 from .problem.kernel_matrix import KernelMatrix
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
@@ -36,7 +35,7 @@ KNOWN = ("P", "q", "A", "l", "u", "lb", "ub", "warm_start", *QuadraticBatchSetti
 
 CERTIFIED = {
     Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists",
-    Status.DUAL_INFEASIBLE: "x certifies that the objective falls for ever",
+    Status.DUAL_INFEASIBLE: "the objective falls for ever along x",
 }
 
 
@@ -278,9 +277,9 @@ class QuadraticLot(Lot):
         data["x_start"], data["y_start"] = np.zeros((0, n)), np.zeros((0, m + n))
         if start is not None:
             data["x_start"], data["y_start"] = (points[chosen] for points in start)
-        self._m, self._data, bounds = m, data, programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
+        self._m, bounds = m, programs.bounds[chosen[0] if len(programs.bounds) > 1 else 0]
         self._bound = np.append(bounds, np.ones(n, bool))
-        super().__init__(chosen, data, programs.share_matrices, self._bound, np.arange(m), NO_CONES, settings)
+        super().__init__(programs, chosen, data, self._bound, np.arange(m), NO_CONES, settings)
 
     def verifier(self) -> Callable[[Task], None]:
         test = verifier_for(self.batch, self._bound, self.settings)
@@ -289,31 +288,6 @@ class QuadraticLot(Lot):
     def vectors(self) -> dict[str, np.ndarray]:
         y, m = self.batch.y, self._m
         return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
-
-    def certify(self, many: Solutions, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
-        holds, m = np.zeros(which.size, bool), self._m
-        if not which.size:
-            return holds
-        # Batched certificates need an entry in each row and column of A; other programs are solved one by one.
-        entries = rows_at(self._data["A"], which) != 0.0
-        is_full = entries.all(axis=(1, 2)) | (entries.any(axis=2).all(axis=1) & entries.any(axis=1).all(axis=1))
-        x, y = self.batch.x, self.batch.y
-        for kind in (True, False):
-            now = is_full & (primal == kind)
-            part = which[now]
-            if not part.size:
-                continue
-            stack = Stack._make(rows_at(self._data[name], part) for name in ("P", "q", "A", "l", "u"))
-            rays, tol = stack.certificates(y[part] if kind else x[part], kind)
-            passed = tol <= (self.settings.tol_infeasible or self.settings.tol)
-            holds[now] = passed
-            at, tol, rays = self.chosen[part[passed]], tol[passed], rays[passed]
-            if kind:
-                many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, tol
-                many.y[at], many.z_bounds[at] = rays[:, :m], rays[:, m:]
-            else:
-                many.status[at], many.dual_residual[at], many.x[at] = Status.DUAL_INFEASIBLE, tol, rays
-        return holds
 
 
 def lots_of(programs: Programs, settings: Settings, start: Start | None = None) -> list[QuadraticLot]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import copy
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +34,7 @@ from .problem.hessian import GLANCE
 from .problem.program import ConeProgram
 from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
+from .problem.status import Status
 from .verify.stopping import ConeTest
 
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
@@ -287,6 +290,8 @@ class Engine(SetUpOnce):
             if run.status in FAILED or run.has_large_multipliers:
                 self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)
                 run = self._fallbacks.improve(run, self.program, test)
+        if run.status is Status.DUAL_INFEASIBLE:
+            self._look_for_a_point(run)
         if run.status is OPTIMAL:
             if run.state is self._state and run.kept is None:
                 self._ended_well = True
@@ -296,6 +301,29 @@ class Engine(SetUpOnce):
         _, factorization, solves = run.effort
         run.close(self.setup_time, {**self.timings, "factorization": factorization, "solves": solves})
         return run
+
+    def _look_for_a_point(self, run: Run) -> None:
+        """Complete a run that ended with a direction in which the objective falls: is there a feasible point?
+
+        The direction shows that the objective is unbounded below only if there is one.  The program without its
+        objective has a feasible point or a certificate that none exists, which then replaces the direction.
+        """
+        program, settings = self.program, self.settings
+        left = None if settings.time_limit is None else settings.time_limit - run.solve_time
+        if left is not None and left <= 0.0:
+            return
+        settings = dataclasses.replace(settings, verbose=False, callback=None, time_limit=left)
+        feasibility = copy.copy(program)
+        feasibility.c, feasibility.P = np.zeros(program.n), None
+        phase_one = Engine.of_checked(feasibility, settings).run()
+        iterations, *seconds = (a + b for a, b in zip(run.effort, phase_one.effort))
+        run.effort = int(iterations), *seconds
+        if phase_one.status is OPTIMAL:
+            run.message += ", from a feasible point: it is unbounded below"
+        elif phase_one.status is Status.PRIMAL_INFEASIBLE:
+            _, y, z, _ = ray = phase_one.answer
+            if run.test.primal_infeasibility(y, z) <= run.state.tol_infeasible:
+                run.status, run.answer, run.message = phase_one.status, ray, phase_one.message
 
     def own_iterates(self) -> Iterator[Iterate]:
         """Return the iterates of a run in this solver's memory, which must not be used until the run has ended."""

@@ -25,7 +25,7 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.verify.stopping import CONE, RESIDUALS, ROWS, measure_gradient, measure_sides, meets, residuals
+from socp.verify.stopping import CONE, DUAL, RESIDUALS, ROWS, SCALES, measure_gradient, measure_sides, meets, residuals
 
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import LINEAR, POLY, Samples, samples_of
@@ -123,6 +123,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     indptr[size] = min(m, 1) * size
     for i in range(RESIDUALS):
         found[i] = 0.0
+    found[SCALES + DUAL] = 1.0
     measure_sides(lb, ub, x, dual[:size], lost, lost, CONE, found)
     add_both(indptr, rows, np.ones(size), x, y, Ax, dual)
     measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)

@@ -19,7 +19,7 @@ from socp.compiled.structures import WORD
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.linalg.vectors import NO_VALUES
-from socp.method.run import NOT_FEASIBLE, OPTIMAL, UNBOUNDED, test_holds
+from socp.method.run import NOT_FEASIBLE, OPTIMAL, test_holds
 from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
 from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
@@ -28,7 +28,7 @@ from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
-from socp.verify.certificates import dual_infeasibility, primal_infeasibility
+from socp.verify.certificates import CERTAIN, primal_infeasibility
 from socp.verify.stopping import residuals as cone_residuals
 
 from ..plan.choice import choose_method
@@ -110,14 +110,11 @@ class DualActiveSet:
         if found:
             return room.answer(program, program.offset, found, self.plan)
         answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
-        x, y, z = point = answers[: program.n], answers[of_y:of_z], answers[of_z : of_z + program.n]
-        code, limit = room.code.item(), settings.tol_infeasible or settings.tol
-        if code == PRIMAL_INFEASIBLE and primal_infeasibility(program, y, z) <= limit:
-            message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
-        elif code == DUAL_INFEASIBLE and dual_infeasibility(program, x) <= limit:
-            message, status = UNBOUNDED, Status.DUAL_INFEASIBLE
-        else:
+        _, y, z = point = answers[: program.n], answers[of_y:of_z], answers[of_z : of_z + program.n]
+        limit = min(settings.tol_infeasible or settings.tol, CERTAIN)
+        if room.code.item() != PRIMAL_INFEASIBLE or not primal_infeasibility(program, y, z, tol=settings.tol) <= limit:
             return None
+        message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
         trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
         return solution_at(
             program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,

@@ -2,11 +2,12 @@
 
     rows     violation of l <= Ax <= u                             <= tol (1 + max(|Ax|, the sides that are violated))
     bounds   violation of lb <= x <= ub, entry by entry            <= tol (1 + |the bound|)
-    dual     |Px + q + A'y + z|, and multipliers of infinite sides <= tol (1 + max(|Px|, |q|))
-    gap      |primal objective - dual objective|                   <= tol (1 + max(|primal|, |dual|))
+    dual     |Px + q + A'y + z|, and multipliers of infinite sides <= tol (w + max(|Px|, |q|))
+    gap      |primal objective - dual objective|                   <= tol (w + max(|primal|, |dual|))
 
-with the dual objective -1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows with one entry are bounds.  Rows and variables
-without a finite side have no part in the sizes.  Residuals are evaluated in twice the precision; see
+with the objective's unit w = min(1, 100 max(|q|, diag P)), or 1 if both are 0, and the dual objective
+-1/2 x'Px - u'y+ + l'y- - ub'z+ + lb'z-.  Rows with one entry are bounds.  Rows and variables without a finite side have
+no part in the sizes.  Residuals are evaluated in twice the precision; see
 `socp.verify.stopping` for the allowance for rounding.
 """
 

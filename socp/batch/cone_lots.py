@@ -14,8 +14,6 @@ import numpy as np
 from ..derivatives.batch import side_by_side
 from ..problem.program import Cone, NonNeg, SecondOrder, layout_of
 from ..problem.settings import Settings
-from ..problem.status import Status
-from ..verify import certificates
 from .checks import rows_at
 from .lots import Lot, Task, alike
 from .verify import verifier_for, verify
@@ -82,7 +80,6 @@ class ConeLot(Lot):
     equalities_apart = True
 
     def __init__(self, programs: ConePrograms, rows: ConeRows, chosen: np.ndarray, settings: Settings) -> None:
-        self.programs = programs
         some: Any = slice(None) if chosen.size == programs.k else chosen
         singles, slots = rows.bounds_of(chosen[0])
         data = (programs.G, programs.h, programs.A, programs.b, programs.P, programs.c, rows.values[:, singles])
@@ -101,7 +98,7 @@ class ConeLot(Lot):
         others[singles] = False
         cones, others = np.flatnonzero(rows.in_cones), np.flatnonzero(others)
         taken = np.concatenate([p + cones, np.arange(p), p + others])
-        super().__init__(chosen, held, programs.share_matrices, self._bound, taken, rows.starts, settings)
+        super().__init__(programs, chosen, held, self._bound, taken, rows.starts, settings)
         self.batch.s = np.empty((chosen.size, m))
         self._rows = {
             "orthant": (~rows.in_cones).astype(np.int64), "singles": singles, "slots": slots, "values": values,
@@ -117,20 +114,6 @@ class ConeLot(Lot):
     def vectors(self) -> dict[str, np.ndarray]:
         p, y = self.programs.b.shape[1], self.batch.y
         return {"x": self.batch.x, "y": y[:, :p], "z": y[:, p : self.batch.m], "s": self.batch.s}
-
-    def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
-        holds, tol = np.zeros(which.size, bool), self.settings.tol_infeasible or self.settings.tol
-        for place, (i, kind) in enumerate(zip(which, primal)):
-            at = self.chosen[i]
-            program, (x, y, z, _) = self.programs.program(at), (array[i] for array in self.vectors().values())
-            if kind and certificates.primal_infeasibility(program, y, z) <= tol:
-                (many.y[at], many.z[at]), many.primal_residual[at] = certificates.primal_certificate(program, y, z)
-                many.status[at], holds[place] = Status.PRIMAL_INFEASIBLE, True
-            if not kind and certificates.dual_infeasibility(program, x) <= tol:
-                (x,), many.dual_residual[at] = certificates.dual_certificate(program, x)
-                many.x[at], many.s[at] = x, -(program.G @ x)
-                many.status[at], holds[place] = Status.DUAL_INFEASIBLE, True
-        return holds
 
 
 def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:

@@ -20,8 +20,10 @@ from ..form.standard import LIMIT
 from ..linalg.vectors import norm_within
 from ..method.start import WARM_MARGIN
 from ..plan.fallbacks import REGULARIZATION as DELTA
+from ..problem.hessian import SMALL, objective_unit
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
+from ..verify.certificates import CERTAIN
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
@@ -92,7 +94,7 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
     counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
     limits = {
         "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
-        "tol_infeasible": settings.tol_infeasible or settings.tol, "max_iter": settings.max_iter,
+        "tol_infeasible": min(settings.tol_infeasible or settings.tol, CERTAIN), "max_iter": settings.max_iter,
         "step_fraction": settings.step_fraction, "equalities_apart": int(equalities_apart),
     }  # fmt: skip
     for name, value in {**counts, **limits}.items():
@@ -168,7 +170,9 @@ def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
                     live -= 1
                 else:  # Refine from now on if the gradient's residual is too large and has grown, by rounding.
                     tau, dual = w.tau[lane], w.dual[lane]
-                    if dual > 2.0 * w.last_dual[lane] and dual > w.tol * (tau + w.dual_size[lane]):
+                    if dual > 2.0 * w.last_dual[lane] and dual > w.tol * (
+                        tau * w.objective_unit[lane] + w.dual_size[lane]
+                    ):
                         w.refine = put(w.refine, lane, 1.0)
                     w.last_dual = put(w.last_dual, lane, dual)
                     if w.refine[lane] > 0.0:
@@ -196,34 +200,33 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
     rows, dual, bounds = w.rows[lane], w.dual[lane], w.bounds[lane]
     if not (w.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
         return FAILED
-    tol, tol_abs = w.tol, w.tol_abs * tau
+    tol, tol_abs, unit = w.tol, w.tol_abs * tau, w.objective_unit[lane]
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
     gap = abs(primal - below)
     if (
         rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
         and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)
-        and dual <= min(tol * (tau + w.dual_size[lane]), tol_abs)
-        and gap <= min(tol * (1.0 + max(abs(primal), abs(below))), w.tol_abs)
+        and dual <= min(tol * (tau * unit + w.dual_size[lane]), tol_abs)
+        and gap <= min(tol * (unit + max(abs(primal), abs(below))), w.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
-    # The residual of a ray must be small relative to its slope, and to the data times its size in the caller's units.
-    tol, p, ray_P, ray_rows = w.tol_infeasible, w.who[lane], w.ray_P[lane], w.ray_rows[lane]
-    if hz < 0.0 and w.ray_dual[lane] <= -tol * hz:
-        y, z, A = 0.0, 0.0, norm_within(batch.A[min(p, batch.A.shape[0] - 1)], 0, batch.A.shape[1])
-        for i in range(w.m):
-            y = max(y, abs(w.y[i, lane]) / w.unit[i, lane])
-        for i in range(w.m, w.m + w.n):
-            z = max(z, abs(w.y[i, lane]) / w.unit[i, lane])
-        if w.ray_dual[lane] <= tol * (A * y + z):
-            return PRIMAL_INFEASIBLE
-    if qx < 0.0 and max(ray_rows, ray_P) <= -tol * qx:
-        size, P = 0.0, norm_within(batch.P[min(p, batch.P.shape[0] - 1)], 0, batch.P.shape[1])
-        A = min(norm_within(batch.A[min(p, batch.A.shape[0] - 1)], 0, batch.A.shape[1]), 1.0) if w.m > 0 else 1.0
-        for j in range(w.n):
-            size = max(size, abs(w.x[j, lane]) / w.dual_unit[j, lane])
-        if ray_P <= tol * P * size and ray_rows <= tol * A * size:
-            return DUAL_INFEASIBLE
+    # Rays in the caller's units.  Certificates are tested outside; a program whose objective falls is solved alone.
+    if hz < 0.0 and w.ray_dual[lane] <= -w.tol_infeasible * hz:
+        return PRIMAL_INFEASIBLE
+    if qx < 0.0 and max(w.ray_rows[lane], w.ray_P[lane]) <= -w.tol_infeasible * qx:
+        return FAILED
     return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
+
+
+@inner
+def unit_of(batch: Batch, i: int) -> float:
+    """Return the `objective_unit` of program i."""
+    n, q, P = batch.n, batch.q[min(i, batch.q.shape[0] - 1)], batch.P[min(i, batch.P.shape[0] - 1)]
+    largest = norm_within(q, 0, n)
+    if largest < SMALL:
+        for j in range(n):
+            largest = max(largest, abs(P[j * n + j]))
+    return objective_unit(largest)
 
 
 @inner
@@ -233,8 +236,6 @@ def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
     size = w.tau[lane]
     if code == PRIMAL_INFEASIBLE:
         size = -w.hz[lane]
-    if code == DUAL_INFEASIBLE:
-        size = -w.qx[lane]
     x, y, rows, columns = batch.x[p], batch.y[p], w.spans.rows, w.spans.columns
     for j in range(n):
         x[columns[j]] = w.x[j, lane] / (size * w.dual_unit[j, lane])
@@ -262,6 +263,7 @@ def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
         batch.l[min(p, batch.l.shape[0] - 1)],
         batch.u[min(p, batch.u.shape[0] - 1)],
     )
+    w.objective_unit = put(w.objective_unit, lane, unit_of(batch, p))
     for j in range(n):
         w.q[j, lane] = w.rd[j, lane] = D[j] * q[columns[j]]
         w.dual_unit[j, lane] = 1.0 / D[j]

@@ -14,6 +14,7 @@ import numpy as np
 from ..compiled.threads import WORK, blas_threads
 from ..problem.settings import Settings
 from ..problem.status import Status
+from ..verify.certificates import CERTAIN, primal_certificate
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
 from .spans import ordered_spans
 from .watch import Watch
@@ -79,17 +80,16 @@ def solve_batch(
 class Lot:
     """Programs with finite, infinite and equal sides in common rows.
 
-    A subclass tests the answers in `verifier`, returns them in `vectors`, and writes the certificates that hold in
-    `certify`.
+    A subclass tests the answers in `verifier` and returns them in `vectors`.
 
     Parameters
     ----------
+    programs : BatchData
+        Programs of the whole batch.
     chosen : array of int
         Numbers of the lot's programs in the whole batch.
     data : dict of arrays
         P, A, q, l, u, x_start, y_start as in `Batch`, with three axes for matrices.
-    share_matrices : bool
-        True if all programs of the batch, not only of the lot, share P and A.
     bound : array of bool, shape (m + n,)
         True for variables, and for rows with a residual relative to their own side.
     rows : array of int
@@ -110,16 +110,18 @@ class Lot:
 
     def __init__(
         self,
+        programs: Any,
         chosen: np.ndarray,
         data: dict[str, np.ndarray],
-        share_matrices: bool,
         bound: np.ndarray,
         rows: np.ndarray,
         cone_start: np.ndarray,
         settings: Settings,
     ) -> None:
-        self.chosen, self.settings = chosen, settings
-        if not share_matrices and len(data["P"]) == 1 == len(data["A"]):  # A single P and A would count as shared.
+        self.programs, self.chosen, self.settings = programs, chosen, settings
+        if not programs.share_matrices and len(data["P"]) == 1 == len(
+            data["A"]
+        ):  # A single P and A would count as shared.
             data["P"] = np.repeat(data["P"], 2, axis=0)
         k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
         spans = ordered_spans(data["P"], data["A"], rows, cone_start)
@@ -170,14 +172,24 @@ class Lot:
                 getattr(many, name)[at] = answers[good]
         many.iterations[chosen] = batch.iterations
         done = good | (batch.code == NOT_STARTED)
-        rays = np.flatnonzero((batch.code > OPTIMAL) & (batch.code <= PRIMAL_INFEASIBLE + 1))
-        done[rays[self.certify(many, rays, batch.code[rays] == PRIMAL_INFEASIBLE)]] = True
+        for i in np.flatnonzero(batch.code == PRIMAL_INFEASIBLE):
+            done[i] = self._certifies(many, i)
         return chosen[~done]
+
+    def _certifies(self, many: Any, i: int) -> bool:
+        """Write the certificate of program `i` of the lot to `many` if it holds; return whether it does."""
+        at, vectors = self.chosen[i], self.vectors()
+        names = many.vectors[1:3]
+        ray, error = primal_certificate(
+            self.programs.program(at), *(vectors[name][i] for name in names), tol=self.settings.tol
+        )
+        if not error <= min(self.settings.tol_infeasible or self.settings.tol, CERTAIN):
+            return False
+        many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, error
+        for name, multipliers in zip(names, ray):
+            getattr(many, name)[at] = multipliers
+        return True
 
     def vectors(self) -> dict[str, np.ndarray]:
         """Return the vectors of all answers by name, a row for each program."""
-        raise NotImplementedError
-
-    def certify(self, many: Any, which: np.ndarray, primal: np.ndarray) -> np.ndarray:
-        """Write the certificates that hold among programs `which` of the lot; return a mask, True where one holds."""
         raise NotImplementedError

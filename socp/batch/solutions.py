@@ -21,7 +21,7 @@ MESSAGES = {
     Status.INTERRUPTED: "interrupted from the keyboard before this program",
     Status.NUMERICAL_ERROR: "not solved",
     Status.PRIMAL_INFEASIBLE: "(y, z) certifies that no feasible point exists",
-    Status.DUAL_INFEASIBLE: "x certifies that the objective is unbounded below",
+    Status.DUAL_INFEASIBLE: "the objective falls for ever along x",
 }
 
 

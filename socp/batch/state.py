@@ -41,7 +41,7 @@ class Lanes(Structure):
     tau, kappa, mu, xPx, qx, hz, overlap, slope = (lane_numbers() for _ in range(8))
     rows, rows_size, equal_rows, equal_size, bounds, dual, dual_size, last_dual = (lane_numbers() for _ in range(8))
     ray_dual, ray_P, ray_rows, fresh, refine = (lane_numbers() for _ in range(5))
-    keep, change, target, size = (lane_numbers() for _ in range(4))
+    keep, change, target, size, objective_unit = (lane_numbers() for _ in range(5))
     tol, tol_abs, tol_infeasible, step_fraction = number(), number(), number(), number()
     max_iter = integer()
     spans = structure(Spans)

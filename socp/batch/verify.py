@@ -26,7 +26,7 @@ from ..verify.stopping import (
     measure_slacks,
     meets,
 )
-from .driver import FAILED, OPTIMAL, Batch
+from .driver import FAILED, OPTIMAL, Batch, unit_of
 
 NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # cone layout of programs without cones
 NO_ROWS = {"orthant": NO_CONES[:0], "singles": NO_CONES[:0], "slots": NO_CONES[:0], "values": np.empty((0, 0))}
@@ -76,6 +76,7 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
             y[m:] = 0.0
         multiply(batch, w, i)
         found[:] = 0.0
+        found[SCALES + DUAL] = unit_of(batch, i)
         values = w.v
         if p < m:
             take_rows(w, 0, p)

@@ -80,6 +80,8 @@ class StandardForm(Structure):
     D, E, cost_scale : scales of the variables, of the rows and of the objective (f)
     norm_c, norm_b, norm_h : float
         The infinity norms of the caller's c, b and finite h.
+    objective_unit : float
+        The program's `objective_unit`.
     entries : int
         Number of stored entries of M.
     groups : RowGroups
@@ -108,6 +110,7 @@ class StandardForm(Structure):
     norms = floats("n + p + m", scratch=True)  # norms of columns, then of rows, in the equilibration
     diagonal = floats()  # diagonal of the caller's P if it is dense or of low rank
     cost_scale, norm_c, norm_b, norm_h, limit = number(), number(), number(), number(), number()
+    objective_unit = number()
     distinct, bounds, groups = integer(), integer(), part(RowGroups)
 
     def __init__(
@@ -143,6 +146,7 @@ class StandardForm(Structure):
     def refresh_vectors(self, program: ConeProgram) -> None:
         """Copy the vectors c, b and h, and scale them by the stored equilibration."""
         renew_vectors(self, program.c, program.b, program.h)
+        self.objective_unit = program.objective_unit
 
     def rescale(self, program: ConeProgram, equilibrate: bool) -> bool:
         """Copy new vectors, and set the scale of the objective as a new form would; return True if it changed.
@@ -179,7 +183,7 @@ class StandardForm(Structure):
 
     def _settle(self, program: ConeProgram, is_scaled: bool) -> None:
         """Bind the caller's P itself if equilibration does not change it, and a P of low rank by scaled factors."""
-        self._owns_P = is_scaled
+        self._owns_P, self.objective_unit = is_scaled, program.objective_unit
         if not is_scaled:
             self.bind_hessian(hessian_of(program.P, self.n).scaled(self.D, self.cost_scale))
 

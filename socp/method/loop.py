@@ -270,13 +270,15 @@ def estimate(state: State) -> None:
     found[CONE], found[SCALES + CONE] = newton.cone / tau, newton.cone_size / tau
     found[DUAL], found[SCALES + DUAL] = newton.dual / tau, newton.dual_size / tau
     found[GAP] = abs(primal_objective - dual_objective)
-    found[SCALES + GAP] = 1.0 + max(abs(primal_objective), abs(dual_objective))
+    found[SCALES + GAP] = form.objective_unit + max(abs(primal_objective), abs(dual_objective))
     (primal, dual), gap = relative_residuals(newton), found[GAP] / found[SCALES + GAP]
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     state.missed = max(primal, dual)
-    # residuals of the two rays, scaled to slope -1
-    state.primal_ray = newton.norm_Mtv / (-newton.gv / f) if newton.gv < 0.0 else np.inf
-    state.dual_ray = max(newton.norm_Px, newton.norm_Mxs) / (-newton.cx / f) if newton.cx < 0.0 else np.inf
+    # residuals of the two rays, scaled to slope -1: in the caller's units or relative to the data, whichever is less
+    left_primal = min(f * newton.norm_Mtv, newton.primal_ray)
+    left_dual = min(f * max(newton.norm_Px, newton.norm_Mxs), newton.dual_ray)
+    state.primal_ray = left_primal / -newton.gv if newton.gv < 0.0 else np.inf
+    state.dual_ray = left_dual / -newton.cx if newton.cx < 0.0 else np.inf
 
     record = state.trace[state.iteration]
     record["iteration"] = state.iteration

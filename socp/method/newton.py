@@ -115,6 +115,8 @@ class Newton(Structure):
     r, rtau : array and float
         Residuals (rx, rv) and rtau; infinity norms of their parts, in the caller's units, in `rows` (of A),
         `cone`, `dual`, `norm_Px`, `norm_Ax`, `norm_Gx`, `norm_Mtv` and `norm_Mxs` = |M x + (0, s)|.
+    primal_ray, dual_ray : float
+        |g| |M'v| and |c| max(|Px|, |M x + (0, s)|) in equilibrated units: residuals of rays in any units of the data.
     mu : float
         (s'z + tau kappa) / (degree + 1).
     xPx, cx, gv : float
@@ -141,6 +143,7 @@ class Newton(Structure):
     rows, cone, dual, norm_Px = number(), number(), number(), number()
     rows_size, cone_size, dual_size, tol = number(), number(), number(), number()
     norm_Ax, norm_Gx, norm_Mtv, norm_Mxs = number(), number(), number(), number()
+    primal_ray, dual_ray = number(), number()
     Mdx = floats("p + m")
     lam = floats("m")
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
@@ -183,9 +186,11 @@ def measure(newton: Newton, point: Point) -> None:
     multiply_hessian(form, u, Px)
     multiply_M_both(form, u, u[n:], r[n:], Mtv)
     dual, size_Px, size_Mtv = 0, 0, 0
+    own_Mtv, own_Mx, own_c, own_g = 0, 0, 0, 0  # in equilibrated units
     for j in range(n):
         unscale = 1.0 / (form.cost_scale * D[j])
         r[j] = Px[j] + Mtv[j] + c[j] * tau
+        own_Mtv, own_Mx, own_c = max(own_Mtv, bits(Mtv[j])), max(own_Mx, bits(Px[j])), max(own_c, bits(c[j]))
         dual = max(dual, bits(r[j] * unscale))
         size_Px = max(size_Px, bits(Px[j] * unscale))
         size_Mtv = max(size_Mtv, bits(Mtv[j] * unscale))
@@ -193,11 +198,13 @@ def measure(newton: Newton, point: Point) -> None:
     r_rows, r_cone, g_cone, E_cone = r[n:], r[n + p :], g[p:], E[p:]
     for i in range(p):
         size_Ax = max(size_Ax, bits(r_rows[i] / E[i]))
+        own_Mx, own_g = max(own_Mx, bits(r_rows[i])), max(own_g, bits(g[i]))
         r_rows[i] -= g[i] * tau
         rows = max(rows, bits(r_rows[i] / E[i]))
     for i in range(s.size):
         Gx, unscale = r_cone[i], 1.0 / E_cone[i]
         size_Gx, size_Gxs = max(size_Gx, bits(Gx * unscale)), max(size_Gxs, bits((Gx + s[i]) * unscale))
+        own_Mx, own_g = max(own_Mx, bits(Gx + s[i])), max(own_g, bits(g_cone[i]))
         r_cone[i] = Gx + s[i] - g_cone[i] * tau
         cone = max(cone, bits(r_cone[i] * unscale))
     xPx, cx = dot_within(Px, 0, u, 0, n), dot_within(c, 0, u, 0, n)
@@ -207,10 +214,12 @@ def measure(newton: Newton, point: Point) -> None:
     newton.rows, newton.cone, newton.dual = from_bits(rows), from_bits(cone), from_bits(dual)
     newton.norm_Ax, newton.norm_Gx, newton.norm_Px, newton.norm_Mtv = norm_Ax, norm_Gx, norm_Px, from_bits(size_Mtv)
     newton.norm_Mxs = max(norm_Ax, from_bits(size_Gxs))
+    newton.primal_ray = from_bits(own_g) * from_bits(own_Mtv)
+    newton.dual_ray = from_bits(own_c) * from_bits(own_Mx)
     # sizes by which the stopping test divides the residuals
     newton.rows_size = tau + max(tau * form.norm_b, norm_Ax)
     newton.cone_size = tau + max(tau * form.norm_h, norm_Gx)
-    newton.dual_size = tau + max(tau * form.norm_c, norm_Px)
+    newton.dual_size = tau * form.objective_unit + max(tau * form.norm_c, norm_Px)
     newton.rtau = point.kappa + cx + gv + xPx / tau
     newton.mu = (sz + tau * point.kappa) / (form.l + form.ptr.size)
 

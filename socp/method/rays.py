@@ -1,33 +1,73 @@
-"""Projection of iterates onto rays along which the objective is unbounded below.
+"""Repair of rays: the least relative change of an iterate's ray that makes its residuals zero.
 
-Towards such a ray Px vanishes as the square root of mu, and rounding stops that long before tol.  But the ray is near,
-and it lies in a known null space: of P, of A and of the rows of the orthant that are active along it.
+Residuals of a ray vanish with mu, in directions of a singular P only as its root, and rounding may stop that long
+before a certificate holds.  But the ray is near.  With rows F of residuals r_F beyond rounding, v becomes v - |v| o t,
+where t is the shortest solution of (M_F diag |v|) t = r_F: entries that are noise may vanish, large ones hardly move.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..derivatives.saddle import SPECTRAL_UP_TO
 from ..problem.program import ConeProgram
+from ..verify.certificates import ROUNDED, absorb
+
+MOST_ROWS, MOST_ENTRIES = 1000, 4_000_000  # of the dense matrix of a repair
+ROUNDS = 8  # of repairs, each of which may violate other rows
 
 
-def nearest_ray(program: ConeProgram, x: np.ndarray) -> np.ndarray:
-    """Return the direction near `x` with Px = 0, Ax = 0 and (Gx)_i = 0 in the rows of orthants that `x` violates.
+def repaired_multipliers(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return multipliers near (y, z) with A'y + G'z = 0, as far as bounds and a repair allow."""
+    M, parts = sp.vstack([program.A, program.G], format="csc").T.tocsr(), [y, z]
+    for _ in range(2):
+        parts = [block.admissible(v) for block, v in zip(program.constraints, parts)]
+        absorb(program, parts)
+        v = np.concatenate(parts)
+        left = M @ v
+        rows = np.flatnonzero(np.abs(left) > ROUNDED * (abs(M) @ np.abs(v)))
+        if not rows.size:
+            break
+        parts = np.split(_changed(M[rows], left[rows], v), [y.size])
+    return parts[0], parts[1]
 
-    Rows of second-order cones are ignored.  A program with many variables has its `x` returned.
+
+def repaired_direction(program: ConeProgram, x: np.ndarray) -> np.ndarray:
+    """Return the direction near `x` with Px = 0, Ax = 0 and (Gx)_i <= 0 in the rows of orthants, if a repair finds it.
+
+    Rows of second-order cones are ignored.
     """
-    if program.n > SPECTRAL_UP_TO or not np.isfinite(x).all() or not x.any():
+    if not np.isfinite(x).all() or not x.any():
         return x
-    x = x / np.abs(x).max()
     start, second_order = program.cone_layout
     orthant = ~np.repeat(second_order, np.diff(start)) & np.isfinite(program.h)
-    curved = program.hessian.dense()[: 0 if program.hessian.is_zero else None]
-    equations, G = np.vstack([curved, program.A.toarray()]), program.G.toarray()[orthant]
-    held = np.zeros(G.shape[0], dtype=np.bool_)
-    while True:
-        held |= G @ x > 0.0
-        rows = np.vstack([equations, G[held]])
-        x = x - np.linalg.lstsq(rows, rows @ x, rcond=None)[0]
-        if not (G[~held] @ x > 0.0).any():
-            return x
+    P = None if program.hessian.is_zero else program.hessian.dense()
+    M = sp.vstack([program.A, program.G[np.flatnonzero(orthant)]] + ([] if P is None else [sp.csc_array(P)]), "csr")
+    one_sided = np.zeros(M.shape[0], bool)
+    one_sided[program.p : program.p + np.count_nonzero(orthant)] = True
+    held = np.zeros(M.shape[0], bool)
+    for _ in range(ROUNDS):
+        left = M @ x
+        wrong = (np.abs(left) > ROUNDED * (abs(M) @ np.abs(x))) & (~one_sided | (left > 0.0))
+        if not wrong.any():
+            break
+        held |= wrong
+        rows = np.flatnonzero(held)
+        x = _changed(M[rows], left[rows], x)
+    return x
+
+
+def _changed(M: sp.csr_array, left: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return v - |v| o t for the shortest t with (M diag |v|) t = left; v itself if M is too large."""
+    columns = np.unique(M.indices[v[M.indices] != 0.0])
+    if M.shape[0] > MOST_ROWS or M.shape[0] * columns.size > MOST_ENTRIES:
+        return v
+    dense, size = M[:, columns].toarray(), np.abs(v[columns])
+    dense *= size
+    scale = np.abs(dense).max(axis=1, initial=0.0)
+    scale[scale == 0.0] = 1.0
+    t = np.linalg.lstsq(dense / scale[:, None], left / scale, rcond=None)[0]
+    changed = v.copy()
+    changed[columns] -= size * t
+    changed[columns[np.abs(1.0 - t) <= 64.0 * np.finfo(float).eps]] = 0.0  # what should vanish, vanishes
+    return changed

@@ -19,9 +19,9 @@ from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution, answer_at
 from ..problem.status import Status
 from ..verify import stopping
+from ..verify.certificates import CERTAIN
 from ..verify.distances import hold_to_bounds
 from .loop import (
-    FAR_RAY,
     GO_ON,
     MAX_ITERATIONS,
     NOT_FACTORED,
@@ -40,14 +40,15 @@ from .loop import (
     take_residuals,
 )
 from .newton import Point, singular_directions, unscale
-from .rays import nearest_ray
+from .rays import repaired_direction, repaired_multipliers
 
 PATIENT = 0.1  # seconds after which the loop returns to check for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # Access to a member of an enumeration takes as long as a call.
 NO_RECORDS, WORDS = np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
 INTERRUPTED = "interrupted from the keyboard"
 NOT_FEASIBLE = "(y, z) certifies that no feasible point exists"
-UNBOUNDED = "x certifies that the objective is unbounded below"
+FALLS = "the objective falls for ever along x"  # which shows that it is unbounded below if a feasible point exists
+RAYS = {Status.PRIMAL_INFEASIBLE: NOT_FEASIBLE, Status.DUAL_INFEASIBLE: FALLS}
 REASONS = {
     STALLED: "no further progress",
     NOT_FACTORED: "the Newton system can no longer be factored",
@@ -159,6 +160,7 @@ class Run:
     kept: Point | None = None
     _near = False  # whether an earlier iterate failed the test and missed bounds
     _nearest: tuple[Point4, stopping.Residuals] | None = None  # answer of the latest `_last_step` in a run that went on
+    ray: tuple[float, Status, Point4] | None = None  # best certificate so far, with its error first
     _missed = 0.0  # largest violation of a bound by the judged answer, 0 if x passes after a move to its bounds
 
     def __init__(
@@ -166,6 +168,7 @@ class Run:
     ) -> None:
         self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
         self.test: stopping.ConeTest = stopping.ConeTest(program) if test is None else test
+        self.test.tol = settings.tol
         self.started = time.perf_counter()
         if state.settings is not settings:
             state.take_settings(settings)
@@ -253,8 +256,10 @@ class Run:
         if reason in (SOLVED, RAY_FOUND):
             reason = limit(self.state)
         if reason == MAX_ITERATIONS:
+            self._finish_with_ray()
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
         if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
+            self._finish_with_ray()
             return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
         return reason in REASONS and self._give_up(REASONS[reason])
 
@@ -274,19 +279,33 @@ class Run:
         return bool(message) and self.finish(OPTIMAL, message, answer, found)
 
     def _is_certified(self) -> bool:
-        """Return True if a ray of the present iterate is a certificate on the caller's own data; the run ends then."""
+        """Return True if a ray of the present iterate is a certificate at `CERTAIN`; the run ends then.
+
+        A ray that is a certificate only at `tol_infeasible` is kept: the run may still find an optimum or a better ray.
+        """
         state = self.state
         if state.primal_ray <= RAY * state.tol_infeasible:
-            ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
-            if ray is not None:
-                return self.finish(Status.PRIMAL_INFEASIBLE, NOT_FEASIBLE, ray)
+            error, ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
+            self._keep_ray(error, Status.PRIMAL_INFEASIBLE, ray)
             state.primal_refused = state.primal_ray
         if state.dual_ray <= state.ray_limit:
-            ray = self._certificate(lambda ray: self.test.dual_infeasibility(ray[0]), unbounded=True)
-            if ray is not None:
-                return self.finish(Status.DUAL_INFEASIBLE, UNBOUNDED, ray)
+            error, ray = self._certificate(lambda ray: self.test.dual_infeasibility(ray[0]), unbounded=True)
+            self._keep_ray(error, Status.DUAL_INFEASIBLE, ray)
             state.dual_refused = state.dual_ray
-        return False
+        return self.ray is not None and self.ray[0] <= CERTAIN and self._finish_with_ray()
+
+    def _keep_ray(self, error: float, status: Status, ray: Point4) -> None:
+        """Keep a ray whose error is at most `tol_infeasible` and less than that of the ray kept so far."""
+        if error <= self.state.tol_infeasible and (self.ray is None or error < self.ray[0]):
+            self.ray = error, status, ray
+
+    def _finish_with_ray(self, reason: str = "") -> bool:
+        """End the run with the ray that was kept, if there is one; return whether there is."""
+        if self.ray is None:
+            return False
+        error, status, ray = self.ray
+        message = RAYS[status] if error <= CERTAIN else f"{reason}{RAYS[status]}, up to errors of {error:.1e}"
+        return self.finish(status, message, ray)
 
     def _judge(self, answer: Point4) -> tuple[stopping.Residuals, str]:
         """Return the residuals of an answer, and a message if the stopping test holds, else "".
@@ -360,30 +379,33 @@ class Run:
         claim = holds or (self._excuse(now) if self._is_excused(present, now) else "")
         return (present, now, claim) if claim or not message else (answer, found, message)
 
-    def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> Point4 | None:
-        """Return a certificate: the point without small entries, the point itself, or a ray near it; None if all fail.
+    def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> tuple[float, Point4]:
+        """Return the least error of a ray, and the ray: the point, without small entries, or near a null space.
 
         Small entries are dropped as a multiplier that tends to zero is the whole residual where it has no opposite
         term: x >= 0 and 0 x <= -1 have the multipliers (tau, 1).
         """
-        tol, point = self.state.tol_infeasible, self.state.point
+        point, form = self.state.point, self.form
+        certain = min(CERTAIN, self.state.tol_infeasible)
         rays: list[Point4] = []
         errors: list[float] = []
 
-        def first_of(candidates: Iterable[Point4]) -> Point4 | None:
+        def is_certain(candidates: Iterable[Point4]) -> bool:
             for ray in candidates:
                 rays.append(ray)
                 errors.append(error_of(ray))
-                if errors[-1] <= tol:
-                    return ray
-            return None
+                if errors[-1] <= certain:
+                    return True
+            return False
 
-        found = first_of(map(self.unscale, (point.without_small_entries(self.form, tol), point)))
-        if found is None and unbounded and min(errors) <= FAR_RAY * tol:
-            found = first_of(map(self.unscale, self._directions()))
-            if found is None:
-                found = first_of((nearest_ray(self.program, x), y, z, s) for x, y, z, s in rays[:])
-        return found
+        if is_certain(map(self.unscale, (point.without_small_entries(form, self.settings.tol), point))):
+            pass
+        elif not unbounded:
+            is_certain((x, *repaired_multipliers(self.program, y, z), s) for x, y, z, s in rays[:])
+        elif not is_certain(map(self.unscale, self._directions())):
+            is_certain((repaired_direction(self.program, x), y, z, s) for x, y, z, s in rays[:])
+        best = int(np.argmin(errors))
+        return errors[best], rays[best]
 
     def _directions(self) -> list[Point]:
         """Return two points whose x is near a ray if the objective is unbounded below."""
@@ -406,6 +428,8 @@ class Run:
             answer, found = self._nearest
         if message:
             return self.finish(OPTIMAL, f"{reason}; {message}", answer, found)
+        if self._finish_with_ray(f"{reason}; "):
+            return True
         if found.meets(tol):
             message = f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}"
             return self.finish(Status.INACCURATE, message, answer, found)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from ..compiled.kernels import deferred_kernel
+from ..compiled.kernels import deferred_kernel, leaf
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_both, add_rows
 from ..linalg.csc import csc, have_entries, multiply_transposed
@@ -34,6 +34,7 @@ from .checks import (
 )
 
 FULL = 0.5  # share of nonzero entries above which P is stored as a dense array
+SMALL = 0.01  # an objective whose largest entry is smaller is tested by its own size
 GLANCE = 150  # largest order of a small P, for which one pass over all entries beats the tests of a large P
 LOW_RANK_SHARE = 0.25  # largest rank, relative to the order, at which a dense P is factored as low rank
 SIGNS = 4  # number of random sign vectors that test a low-rank factor
@@ -352,6 +353,15 @@ def hessian_of(P: Any, n: int) -> Hessian:
     return P if isinstance(P, Hessian) else SparseHessian(P.indptr, P.indices, P.data, P)
 
 
+@leaf
+def objective_unit(largest: float) -> float:
+    """Return 1, or less for an objective whose `largest` entry, of c or the diagonal of P, is far below 1.
+
+    It is largest / SMALL for 0 < largest < SMALL: an objective times 1e-6 has the same answers.
+    """
+    return largest / SMALL if 0.0 < largest < SMALL else 1.0
+
+
 Kind = TypeVar("Kind", bound="WithHessian")
 
 
@@ -380,6 +390,19 @@ class WithHessian:
     def n(self) -> int:
         """Number of variables."""
         raise NotImplementedError
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Linear objective."""
+        raise NotImplementedError
+
+    @property
+    def objective_unit(self) -> float:
+        """Size that the stopping test adds to the sizes of the objective's terms; see `objective_unit`."""
+        largest = float(np.abs(self.cost).max(initial=0.0))
+        if largest < SMALL:
+            largest = max(largest, float(np.abs(self.hessian.diagonal()).max(initial=0.0)))
+        return float(objective_unit(largest))
 
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | Hessian | None:

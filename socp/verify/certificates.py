@@ -1,21 +1,28 @@
-"""Tests of a direction as a certificate that a program is infeasible, or that its objective is unbounded.
+"""Tests of a direction as a certificate that a program is infeasible, or that its objective falls for ever.
 
-A certificate is judged twice.  Scaled to b'y + h'z = -1, the ray (y, z) has the residual r = A'y + G'z: any
-feasible x has r'x <= -1, hence ||x||_1 >= 1 / |r|; |r| <= tol says that no x of reasonable size is
-feasible.  And |r| <= tol (|A| |y| + |G| |z|), in largest entries, says that r is zero relative to the data: the
-ray is exact for a program within a relative tol of the given one.  Likewise for x, scaled to c'x = -1, where Px, Ax
-and Gx must each be zero relative to their own data.  A slope b'y + h'z or c'x must exceed the rounding errors of its
-terms by some digits, or the ray is no certificate.
+A certificate (y, z), scaled to b'y + h'z = -1, has the residual r = A'y + G'z: a feasible x has r'x <= -1.  Its error
+is the least e for which, in each column j, r_j is zero up to e in two ways:
+
+    |r_j| <= e (|A|'|y| + |G|'|z|)_j     relative to its own terms: the ray is exact for a program with entries within
+                                         a relative e of the given ones, in whatever units of rows and variables
+    |r_j| <= e / X_j                     relative to the size X_j that x_j takes where one row g_i of the ray binds
+                                         it: X_j = max(max |g_i / M_ij|, max |g_i| / max |M_ij|)
+
+The second excludes every x with sum |x_j| / X_j < 1 / e.  Likewise for a direction x, scaled to c'x = -1, whose Px, Ax
+and Gx must be zero in each row relative to their own terms and to the sizes of multipliers that c_j alone would give
+them.  Only data at entries of the ray that are not zero count.  A slope b'y + h'z or c'x must exceed the rounding
+errors of its terms by some digits, or the ray is no certificate; residuals within the rounding of their terms count 0.
+
+A run ends with a certificate at the error `CERTAIN`.  One with a larger error, up to `tol_infeasible`, is kept while
+the run goes on, and returned if neither a better one nor an optimum is found.
 
 All is measured in twice the working precision, on the ray that is returned, which scaling has rounded.
-
-A ray may be an array of rays, one for each of many dense programs: all results are then arrays, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,108 +31,170 @@ from ..linalg.accurate import add_both, add_rows
 from .distances import norm
 
 LEAST_SLOPE = 1e-12  # least slope of a certificate, relative to the sum of the sizes of its terms, which are rounded
+CERTAIN = 1e-10  # error at which a run ends with a certificate
+ROUNDED = 8.0 * float(np.finfo(np.float64).eps)  # rounding error of a sum that counts 0, relative to its own terms
 
-# slope of a ray; sum of the sizes of the slope's terms; pairs of a value that must be zero and the size of its data
-RayTerms = tuple[Any, Any, list[tuple[Any, Any]]]
 Ray = tuple[np.ndarray, ...]
 
 
-def ray_error(slope: Any, size: Any, zeros: list[tuple[Any, Any]]) -> Any:
-    """Return the smallest tol at which a ray, scaled to slope -1, is a certificate; inf if the slope is too small."""
-    values, own = np.array([value for value, _ in zeros]), np.array([own for _, own in zeros])
-    with np.errstate(all="ignore"):
-        error = np.divide(values, np.minimum(-slope, own), out=np.zeros(values.shape), where=values != 0.0).max(axis=0)
-    return np.where(-slope > LEAST_SLOPE * size, error, np.inf)[()]
+class Slope(NamedTuple):
+    """Slope of a ray, the sum of the sizes of its terms, and what it loses where each side moves by 1 + its size."""
+
+    value: float
+    size: float
+    play: float
 
 
-def primal_slope(program: Any, *multipliers: np.ndarray) -> Any:
+def primal_slope(program: Any, *multipliers: np.ndarray) -> Slope:
     """Return the slope b'y + h'z of multipliers, or u'y+ - l'y- for rows with two sides."""
-    slope = np.zeros((*multipliers[0].shape[:-1], 2))
+    slope, size, play = np.zeros(2), 0.0, 0.0
     for block, v in zip(program.constraints, multipliers):
-        add_transposed(block.support(v)[0][..., None], v, slope)
-    return rounded_sums(slope)[..., 0]
+        sides = block.support(v)[0]
+        add_transposed(sides[:, None], v, slope)
+        size += float(np.abs(sides * v).sum())
+        play += float(np.abs(v).sum())
+    return Slope(float(rounded_sums(slope)[0]), size, size + play)
 
 
-def primal_terms(program: Any, *multipliers: np.ndarray) -> RayTerms:
-    """Return the `RayTerms` of multipliers; A'y + G'z and their distances from the cones must be zero."""
-    leading = multipliers[0].shape[:-1]
-    slope, gradient = np.zeros((*leading, 2)), np.zeros((*leading, 2 * program.n))
-    size, data, outside = 0.0, 0.0, []
+def dual_slope(program: Any, x: np.ndarray) -> Slope:
+    """Return the slope c'x of a direction."""
+    slope, size = np.zeros(2), float(np.abs(program.cost * x).sum())
+    add_transposed(program.cost[:, None], x, slope)
+    return Slope(float(rounded_sums(slope)[0]), size, size + program.objective_unit * float(np.abs(x).sum()))
+
+
+def primal_error(program: Any, *multipliers: np.ndarray) -> float:
+    """Return the error of multipliers of slope -1; it is infinite for multipliers outside their cones."""
+    gradient, own, largest = np.zeros(2 * program.n), np.zeros(program.n), np.zeros(program.n)
+    reach, side = np.zeros(program.n), 0.0
     for block, v in zip(program.constraints, multipliers):
         sides, distance = block.support(v)
-        add_transposed(sides[..., None], v, slope)
-        add_transposed(block.matrix, v, gradient)
-        largest = norm(v)
-        size, data = size + np.abs(sides * v).sum(axis=-1), data + largest_entry(block.matrix) * largest
-        outside.append((distance, largest))
-    return rounded_sums(slope)[..., 0], size, [(norm(rounded_sums(gradient)), data), *outside]
+        if distance > ROUNDED * norm(v):
+            return np.inf
+        M, used = block.matrix, sides * (v != 0.0)
+        add_transposed(M, v, gradient)
+        own += abs(M).T @ np.abs(v)
+        side = max(side, norm(used))
+        largest = np.maximum(largest, maxima(M, np.abs(M.data), 0))
+        reach = np.maximum(reach, maxima(M, ratios(used[M.indices], M.data), 0))
+    reach = np.maximum(reach, ratios(side, largest))
+    return error_of(np.abs(rounded_sums(gradient)), own, reach)
 
 
-def dual_slope(program: Any, x: np.ndarray) -> Any:
-    """Return the slope c'x."""
-    slope = np.zeros((*x.shape[:-1], 2))
-    add_transposed(program.cost[..., None], x, slope)
-    return rounded_sums(slope)[..., 0]
+def dual_error(program: Any, x: np.ndarray) -> float:
+    """Return the error of a direction of slope -1: of Px, and of how far x leads out of the sides and the cones."""
+    used = np.where(x != 0.0, np.abs(program.cost), 0.0)
+    P, cost = program.hessian, norm(used)
+    own = P.sizes(x)
+    curved = np.abs(rounded_sums(P.accurate_product(x)))
+    error = error_of(curved, own, ratios(cost, np.sqrt(np.abs(P.diagonal()) * P.largest)))
+    for block in program.constraints:
+        M = block.matrix
+        columns = np.repeat(np.arange(program.n), np.diff(M.indptr))
+        reach = np.maximum(maxima(M, ratios(used[columns], M.data), 1), ratios(cost, maxima(M, np.abs(M.data), 1)))
+        error = max(error, block.outward(*multiply(M, x), abs(M) @ np.abs(x), reach))
+    return error
 
 
-def dual_terms(program: Any, x: np.ndarray) -> RayTerms:
-    """Return the `RayTerms` of a direction x; |Px| and how far x leads out of each block must be zero."""
-    zeros = [(norm(rounded_sums(program.hessian.accurate_product(x))), program.hessian.largest)]
-    zeros += [(block.outward(*multiply(block.matrix, x)), largest_entry(block.matrix)) for block in program.constraints]
-    size, largest = np.abs(program.cost * x).sum(axis=-1), norm(x)
-    return dual_slope(program, x), size, [(value, data * largest) for value, data in zeros]
+def error_of(residual: np.ndarray, own: np.ndarray, reach: np.ndarray) -> float:
+    """Return the largest residual_i max(1 / own_i, reach_i) of residuals beyond the rounding of their own terms."""
+    counts = residual > ROUNDED * own
+    if not counts.any():
+        return np.inf if np.isnan(residual).any() else 0.0
+    residual, own, reach = residual[counts], own[counts], reach[counts]
+    return float(np.maximum(residual / own, residual * reach).max())
 
 
-def primal_infeasibility(program: Any, *multipliers: np.ndarray) -> float:
-    """Return the smallest tol at which (y, z), scaled to slope -1, certifies that the program is infeasible."""
-    return primal_certificate(program, *multipliers)[1]
+def primal_infeasibility(program: Any, *multipliers: np.ndarray, tol: float = 0.0) -> float:
+    """Return the error of (y, z) as a certificate that the program is infeasible: see `primal_certificate`."""
+    return primal_certificate(program, *multipliers, tol=tol)[1]
 
 
-def dual_infeasibility(program: Any, x: np.ndarray) -> float:
-    """Return the smallest tol at which x, scaled to c'x = -1, certifies that the objective is unbounded below."""
-    return dual_certificate(program, x)[1]
+def dual_infeasibility(program: Any, x: np.ndarray, tol: float = 0.0) -> float:
+    """Return the error of x as a certificate that the objective falls for ever: see `dual_certificate`."""
+    return dual_certificate(program, x, tol)[1]
 
 
-def primal_certificate(program: Any, *multipliers: np.ndarray) -> tuple[Ray, float]:
-    """Return (y, z) scaled to slope -1, with zeros on empty rows that add nothing to the slope, and its error.
+def primal_certificate(program: Any, *multipliers: np.ndarray, tol: float = 0.0) -> tuple[Ray, float]:
+    """Return (y, z) scaled to slope -1 and its error, inside its cones and with bounds that absorb residuals.
 
-    Bounds of variables that occur in no row get a zero multiplier.
+    Empty rows that add nothing to the slope, and bounds of variables that occur in no row, get zero multipliers.  The
+    error is infinite if sides that each give way by tol (1 + |side|) leave no negative slope.
     """
-    blocks = zip(program.constraints, multipliers)
-    plain = [np.where(~_in_rows(program) if block.are_bounds else block.idle(v), 0.0, v) for block, v in blocks]
-    return _best(primal_slope, primal_terms, program, multipliers, tuple(plain))
+    plain = [block.admissible(v) for block, v in zip(program.constraints, multipliers)]
+    for k, block in enumerate(program.constraints):
+        if block.are_bounds:
+            plain[k] = np.where(_in_rows(program), plain[k], 0.0)
+    absorb(program, plain)
+    return _best(primal_slope, primal_error, program, multipliers, tuple(plain), tol)
 
 
-def dual_certificate(program: Any, x: np.ndarray) -> tuple[Ray, float]:
-    """Return x scaled to c'x = -1, with zeros for variables in no row and no part of the objective, and its error."""
+def absorb(program: Any, multipliers: list[np.ndarray]) -> None:
+    """Move residuals of A'y + G'z in place into multipliers of bounds, as far as their signs allow."""
+    gradient = np.zeros(2 * program.n)
+    for block, v in zip(program.constraints, multipliers):
+        add_transposed(block.matrix, v, gradient)
+    left = rounded_sums(gradient)
+    for block, v in zip(program.constraints, multipliers):
+        i, j, a = block.singles()
+        for sides in (1.0, -1.0):  # a variable's lower and upper bounds, each once
+            some = np.flatnonzero((a * v[i] * sides > 0.0) | ((v[i] == 0.0) & (a * sides > 0.0)))
+            _, first = np.unique(j[some], return_index=True)
+            some = some[first]
+            rows, columns, entries = i[some], j[some], a[some]
+            before = v[rows]
+            v[rows] = before - left[columns] / entries
+            v[rows] = block.admissible(v)[rows]
+            left[columns] += entries * (v[rows] - before)
+
+
+def dual_certificate(program: Any, x: np.ndarray, tol: float = 0.0) -> tuple[Ray, float]:
+    """Return x scaled to c'x = -1, with zeros for variables in no row and no part of the objective, and its error.
+
+    The error is infinite if a c within the tolerance of dual residuals has no negative slope.
+    """
     used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
-    return _best(dual_slope, dual_terms, program, (x,), (np.where(used, x, 0.0),))
+    return _best(dual_slope, dual_error, program, (x,), (np.where(used, x, 0.0),), tol)
 
 
 def _best(
-    slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, given: Ray, plain: Ray
+    slope_of: Callable[..., Slope], error: Callable[..., float], program: Any, given: Ray, plain: Ray, tol: float
 ) -> tuple[Ray, float]:
     """Return the plain ray scaled to slope -1 and its error, or the given ray if its error is less than half of it."""
-    ray, error = certificate_of(slope_of, terms_of, program, *plain)
+    ray, found = certificate_of(slope_of, error, program, plain, tol)
     if not all(map(np.array_equal, plain, given)):
-        other, as_given = certificate_of(slope_of, terms_of, program, *given)
-        if not error <= 2.0 * as_given:
-            ray, error = other, as_given
-    return ray, float(error)
+        other, as_given = certificate_of(slope_of, error, program, given, tol)
+        if not found <= 2.0 * as_given:
+            return other, as_given
+    return ray, found
 
 
 def certificate_of(
-    slope_of: Callable[..., Any], terms_of: Callable[..., RayTerms], program: Any, *ray: np.ndarray
-) -> tuple[Ray, Any]:
-    """Return the ray scaled to slope -1, and the smallest tol at which it is a certificate."""
-    ray = scaled(slope_of(program, *ray), *ray)
-    return ray, ray_error(*terms_of(program, *ray))
+    slope_of: Callable[..., Slope], error: Callable[..., float], program: Any, ray: Ray, tol: float
+) -> tuple[Ray, float]:
+    """Return the ray scaled to slope -1, and its error: infinite if the slope is not clearly negative."""
+    with np.errstate(all="ignore"):
+        slope = slope_of(program, *ray).value
+        ray = tuple(part / -slope for part in ray) if slope < 0.0 else ray
+        slope, size, play = slope_of(program, *ray)
+        return ray, error(program, *ray) if -slope > max(LEAST_SLOPE * size, tol * play) else np.inf
 
 
-def scaled(slope: Any, *ray: np.ndarray) -> Ray:
-    """Scale the ray to slope -1; return it unchanged if its slope is not negative."""
-    size = np.where(slope < 0.0, -slope, 1.0)[..., None]
-    return tuple(part / size for part in ray)
+def ratios(numerator: Any, denominator: np.ndarray) -> np.ndarray:
+    """Return |numerator / denominator| entry by entry, 0 where the denominator is 0."""
+    size = np.abs(denominator)
+    return np.divide(np.abs(numerator), size, out=np.zeros(size.shape), where=size > 0.0)  # type: ignore[no-any-return]
+
+
+def maxima(M: sp.csc_array, values: np.ndarray, axis: int) -> np.ndarray:
+    """Return the largest value of the entries of M in each column (axis 0) or row (axis 1), 0 if there is none."""
+    found = np.zeros(M.shape[1 - axis])
+    if axis == 1:
+        np.maximum.at(found, M.indices, values)
+    elif values.size:
+        filled = np.flatnonzero(np.diff(M.indptr))
+        found[filled] = np.maximum.reduceat(values, M.indptr[filled])
+    return found
 
 
 def _in_rows(program: Any) -> np.ndarray:
@@ -136,25 +205,20 @@ def _in_rows(program: Any) -> np.ndarray:
     return used
 
 
-def multiply(M: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def multiply(M: sp.csc_array, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return M x rounded once, and the rounding errors."""
-    sums = np.zeros((*x.shape[:-1], 2 * M.shape[-2]))
-    if isinstance(M, np.ndarray):
-        add_transposed(np.swapaxes(M, -1, -2), x, sums)
-    else:
-        add_both(M.indptr, M.indices, M.data, x, np.zeros(M.shape[0]), sums, np.zeros(2 * x.size))
+    rows = M.shape[0]
+    sums = np.zeros(2 * rows)
+    add_both(M.indptr, M.indices, M.data, x, np.zeros(rows), sums, np.zeros(2 * x.size))
     total = rounded_sums(sums)
     with np.errstate(invalid="ignore"):  # inf - inf
-        return total, (sums[..., : M.shape[-2]] - total) + errors_of(sums)
+        return total, (sums[:rows] - total) + errors_of(sums)
 
 
 def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
-    """Add M'v to `sums`, whose second half holds the errors; for each program if v is an array of vectors."""
-    n = sums.shape[-1] // 2
-    if v.ndim > 1:
-        for k in range(len(v)):
-            add_transposed(M[k % len(M)], v[k], sums[k])
-    elif isinstance(M, np.ndarray):
+    """Add M'v to `sums`, whose second half holds the errors."""
+    n = sums.size // 2
+    if isinstance(M, np.ndarray):
         add_rows(np.ascontiguousarray(M), v, sums[:n], sums[n:])
     else:
         add_both(M.indptr, M.indices, M.data, np.zeros(n), v, np.zeros(2 * v.size), sums)
@@ -162,18 +226,13 @@ def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
 
 def rounded_sums(sums: np.ndarray) -> np.ndarray:
     """Return sums plus the errors in their second half, rounded once; errors that are not finite are ignored."""
-    return sums[..., : sums.shape[-1] // 2] + errors_of(sums)
+    return sums[: sums.size // 2] + errors_of(sums)  # type: ignore[no-any-return]
 
 
 def errors_of(sums: np.ndarray) -> np.ndarray:
     """Return the errors in the second half of `sums`, with zeros for values that are not finite."""
-    errors = sums[..., sums.shape[-1] // 2 :]
+    errors = sums[sums.size // 2 :]
     return errors if np.isfinite(errors).all() else np.where(np.isfinite(errors), errors, 0.0)
-
-
-def largest_entry(M: Any) -> Any:
-    """Return the largest absolute entry of M, or of each matrix if M is an array of matrices."""
-    return norm(M.reshape(len(M), -1) if isinstance(M, np.ndarray) else M.data)
 
 
 def has_entries(matrix: sp.csc_array, axis: int) -> np.ndarray:

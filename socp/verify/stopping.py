@@ -5,8 +5,11 @@ Everything is relative, in infinity norms and the caller's units, each block by 
     rows     |Ax - b|                                          <= tol (1 + max(|b|, |Ax|))
     cone     |Gx + s - h|, distance of s and of h - Gx from K  <= tol (1 + max(|h|, |Gx|))
     bounds   as cone, of rows of the orthant with one entry    <= tol (1 + max(|h_i|, |(Gx)_i|))
-    dual     |Px + c + A'y + G'z|, distance of z from K        <= tol (1 + max(|Px|, |c|))
-    gap      |primal objective - dual objective|               <= tol (1 + max(|primal|, |dual|))
+    dual     |Px + c + A'y + G'z|, distance of z from K        <= tol (w + max(|Px|, |c|))
+    gap      |primal objective - dual objective|               <= tol (w + max(|primal|, |dual|))
+
+with the objective's unit w = min(1, 100 max(|c|, diag P)), or 1 if both are 0: a small objective is tested by its own
+size.
 
 A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
 has multipliers; the blocks are measured alike, whatever the program.
@@ -30,8 +33,19 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
-from .certificates import dual_infeasibility, has_entries, primal_infeasibility
-from .distances import beyond, bounds_among, cone_violation, distance_from_cones, find_bounds, norm, raise_to
+from .certificates import ROUNDED, dual_infeasibility, error_of, has_entries, primal_infeasibility, ratios
+from .distances import (
+    NO_CONES,
+    Entries,
+    beyond,
+    bounds_among,
+    cone_violation,
+    distance_from_cones,
+    find_bounds,
+    norm,
+    raise_to,
+    single_entries,
+)
 
 INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
 EXCUSED_TOL = 1e-6  # largest tolerance (or tol, if that is larger) at which rounding may excuse a residual
@@ -131,15 +145,26 @@ class Sides(NamedTuple):
         finite = np.isfinite(side)
         return np.where(finite, side, 0.0), norm(np.where(finite, 0.0, y))
 
-    def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> Any:
-        """Return how far the direction M x = v, rounded to working precision, leads out of the sides."""
+    def outward(self, v: np.ndarray, low: np.ndarray, own: np.ndarray, reach: np.ndarray) -> float:
+        """Return the `error_of` of how far the direction M x = v + low leads out of the sides."""
         below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
-        return np.maximum(below, above).max(axis=-1, initial=0.0)
+        return error_of(np.maximum(np.maximum(below, above), 0.0), own, reach)
 
-    def idle(self, y: np.ndarray) -> np.ndarray:
-        """Return which rows are empty and have a multiplier that adds nothing to a certificate."""
+    def singles(self) -> Entries:
+        """Return (rows, columns, entries) of the rows that are bounds."""
+        if self.are_bounds:
+            places = np.arange(self.lower.size)
+            return places, places, np.ones(places.size)
+        return single_entries(self.matrix, (NO_CONES, NO_CONES[:0] > 0))
+
+    def admissible(self, y: np.ndarray) -> np.ndarray:
+        """Return y with zeros at infinite sides and in empty rows that add nothing to a certificate."""
+        sides = np.where(y > 0.0, self.upper, self.lower)
+        idle = ~np.isfinite(sides)
         empty = ~has_entries(self.matrix, 0)
-        return empty & (self.support(y)[0] * y >= 0.0) if empty.any() else empty
+        if empty.any():
+            idle |= empty & (np.where(idle, 0.0, sides) * y >= 0.0)
+        return np.where(idle, 0.0, y)
 
 
 class SlackRows(NamedTuple):
@@ -174,17 +199,42 @@ class SlackRows(NamedTuple):
         outside = cone_violation(self.layout, z) if norm(z[~finite]) == 0.0 else np.inf
         return np.where(finite, self.h, 0.0), outside
 
-    def outward(self, v: np.ndarray, low: np.ndarray = NO_VALUES) -> float:
-        """Return how far the direction M x = v + low leads out of the cones."""
-        return cone_violation(self.layout, np.where(np.isfinite(self.h), -v, np.inf), -low)
+    def outward(self, v: np.ndarray, low: np.ndarray, own: np.ndarray, reach: np.ndarray) -> float:
+        """Return the `error_of` of how far the direction M x = v + low leads out of the cones, each one row."""
+        own, reach = (self._by_cone(sizes) for sizes in (own, reach))
+        found, lost = np.zeros(2), ROUNDED * own
+        scale = 1.0 / np.maximum(ratios(1.0, own), reach)
+        distance_from_cones(*self.layout, np.where(np.isfinite(self.h), -v, np.inf), -low, lost, scale, found)
+        return float(found[1])
 
-    def idle(self, z: np.ndarray) -> np.ndarray:
-        """Return which rows are empty, add nothing to a certificate, and are not the first entry of a cone."""
-        empty, (start, second_order) = ~has_entries(self.matrix, 0), self.layout
+    def singles(self) -> Entries:
+        """Return (rows, columns, entries) of the rows of the orthant that are bounds."""
+        return single_entries(self.matrix, self.layout)
+
+    def _by_cone(self, sizes: np.ndarray) -> np.ndarray:
+        """Return the largest of the `sizes` of the rows of each second-order cone in all its rows."""
+        start, second_order = self.layout
+        largest = sizes.copy()
+        for k in np.flatnonzero(second_order & (np.diff(start) > 0)):
+            largest[start[k] : start[k + 1]] = sizes[start[k] : start[k + 1]].max()
+        return largest
+
+    def admissible(self, z: np.ndarray) -> np.ndarray:
+        """Return z in its cones, with zeros at infinite h and in empty rows that add nothing to a certificate.
+
+        The first entry of a second-order cone is raised to the norm of the others.
+        """
+        start, second_order = self.layout
+        firsts = start[:-1][second_order & (np.diff(start) > 0)]
+        in_cones, empty = np.repeat(second_order, np.diff(start)), ~has_entries(self.matrix, 0)
+        idle = ~np.isfinite(self.h) | (~in_cones & (z < 0.0))
         if empty.any():
-            empty &= self.support(z)[0] * z >= 0.0
-            empty[start[:-1][second_order & (np.diff(start) > 0)]] = False
-        return empty
+            empty[firsts] = False
+            idle |= empty & (np.where(np.isfinite(self.h), self.h, 0.0) * z >= 0.0)
+        z = np.where(idle, 0.0, z)
+        for first, end in zip(firsts, start[1:][second_order & (np.diff(start) > 0)]):
+            z[first] = max(z[first], float(np.linalg.norm(z[first + 1 : end])))
+        return z
 
 
 def residuals(
@@ -222,7 +272,7 @@ def measure(
         y, z = multipliers
         *lost, lost_dual, lost_gap = _lost(program, x, (0.0 * y, 0.0 * z) if rounding == OF_DATA else (y, z), s)
     found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
-    found[SCALES : SCALES + DUAL] = 1.0  # scales of blocks without rows
+    found[SCALES : SCALES + DUAL], found[SCALES + DUAL] = 1.0, program.objective_unit  # scales of blocks without rows
     for block, v, own in zip(blocks, multipliers, lost):
         rows.append(block.measure(x, v, s, own, dual, found) if v.size else NO_VALUES)
     Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
@@ -333,7 +383,9 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     """Measure the residual of Px + c + A'y + G'z, the objectives and the gap: the last part of the test.
 
     `dual` is A'y + G'z at first; errors follow Px and `dual`.  The first half of `dual` becomes the rounded residual.
+    The scale of the dual residual is the `objective_unit` at first.
     """
+    unit = found[SCALES + DUAL]
     n, worst, size, trap = c.size, 0.0, 0.0, 0.0
     xPx, xPx_low, cx, cx_low = 0.0, 0.0, 0.0, 0.0
     for j in range(n):
@@ -349,8 +401,8 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     gap_low = sum_error(xPx, cx, total) + sum_error(total, gv, gap) + (xPx_low + cx_low + gv_low)
     primal = rounded(primal, sum_error(half, cx, primal) + (0.5 * xPx_low + cx_low))
     below = rounded(below, sum_error(half, gv, below) + (0.5 * xPx_low + gv_low))
-    found[DUAL], found[SCALES + DUAL] = max(found[DUAL], worst) + trap, 1.0 + size
-    found[GAP], found[SCALES + GAP] = abs(rounded(gap, gap_low)), 1.0 + max(abs(primal), abs(below))
+    found[DUAL], found[SCALES + DUAL] = max(found[DUAL], worst) + trap, unit + size
+    found[GAP], found[SCALES + GAP] = abs(rounded(gap, gap_low)), unit + max(abs(primal), abs(below))
     found[OBJECTIVES], found[OBJECTIVES + 1] = primal, -below
 
 
@@ -372,6 +424,8 @@ def scale_of(residual: float, relative: float, scale: float) -> float:
 class ConeTest:
     """Tests of points and certificates of a cone program on its own data."""
 
+    tol = 0.0  # tolerance up to which a point counts as feasible: a certificate excludes such points, too
+
     def __init__(self, program: Any) -> None:
         self.program = program
 
@@ -383,8 +437,8 @@ class ConeTest:
 
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
         """Return the smallest tol at which (y, z) certifies that the program is infeasible."""
-        return primal_infeasibility(self.program, y, z)
+        return primal_infeasibility(self.program, y, z, tol=self.tol)
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
         """Return the smallest tol at which x certifies that the objective is unbounded below."""
-        return dual_infeasibility(self.program, x)
+        return dual_infeasibility(self.program, x, self.tol)
