@@ -316,14 +316,14 @@ class Engine(SetUpOnce):
         feasibility = copy.copy(program)
         feasibility.c, feasibility.P = np.zeros(program.n), None
         phase_one = Engine.of_checked(feasibility, settings).run()
-        iterations, *seconds = (a + b for a, b in zip(run.effort, phase_one.effort))
-        run.effort = int(iterations), *seconds
+        (iterations, *seconds), more = run.effort, phase_one.effort
+        run.effort = iterations + more[0], seconds[0] + more[1], seconds[1] + more[2]
         if phase_one.status is OPTIMAL:
             run.message += ", from a feasible point: it is unbounded below"
-        elif phase_one.status is Status.PRIMAL_INFEASIBLE:
-            _, y, z, _ = ray = phase_one.answer
+        elif phase_one.status is Status.PRIMAL_INFEASIBLE and phase_one.answer is not None:
+            _, y, z, _ = phase_one.answer
             if run.test.primal_infeasibility(y, z) <= run.state.tol_infeasible:
-                run.status, run.answer, run.message = phase_one.status, ray, phase_one.message
+                run.status, run.answer, run.message = phase_one.status, phase_one.answer, phase_one.message
 
     def own_iterates(self) -> Iterator[Iterate]:
         """Return the iterates of a run in this solver's memory, which must not be used until the run has ended."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from socp.linalg.vectors import NO_VALUES
-from socp.verify.stopping import ConeTest, Residuals, residuals
+from socp.verify.stopping import ConeTest, Residuals, far_row, residuals
 
 from .program import QuadraticProgram
 
@@ -66,12 +66,16 @@ class ProgramTest(ConeTest):
         self.last = (x, y, z), found
         return found
 
+    def far_row(self, found: Residuals, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> str:
+        """Return words on the row that the point with residuals `found` violates most."""
+        return far_row(self.program, self.point(found, x, y, z)[0], self.tol)
+
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
-        """Return the smallest tol at which (y, z) of the cone program certifies infeasibility."""
+        """Return the error of (y, z) of the cone program as a certificate of infeasibility."""
         return super().primal_infeasibility(*self.dual_ray(y, z))
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
-        """Return the smallest tol at which x of the cone program certifies that the objective is unbounded below."""
+        """Return the error of x of the cone program as a certificate that the objective falls for ever."""
         return super().dual_infeasibility(self.primal_ray(x))
 
     def point(self, found: Residuals, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Point:

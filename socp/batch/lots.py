@@ -172,7 +172,7 @@ class Lot:
                 getattr(many, name)[at] = answers[good]
         many.iterations[chosen] = batch.iterations
         done = good | (batch.code == NOT_STARTED)
-        for i in np.flatnonzero(batch.code == PRIMAL_INFEASIBLE):
+        for i in np.flatnonzero(batch.code == PRIMAL_INFEASIBLE).tolist():
             done[i] = self._certifies(many, i)
         return chosen[~done]
 

@@ -21,7 +21,8 @@ def repaired_multipliers(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> 
     """Return multipliers near (y, z) with A'y + G'z = 0, as far as bounds and a repair allow."""
     M, parts = sp.vstack([program.A, program.G], format="csc").T.tocsr(), [y, z]
     for _ in range(2):
-        parts = [block.admissible(v) for block, v in zip(program.constraints, parts)]
+        equations, cones = program.constraints
+        parts = [equations.admissible(parts[0]), cones.admissible(parts[1])]
         absorb(program, parts)
         v = np.concatenate(parts)
         left = M @ v

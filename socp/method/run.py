@@ -158,6 +158,7 @@ class Run:
     effort: tuple[int, float, float] = (0, 0.0, 0.0)
     has_large_multipliers = _was_excused = False
     kept: Point | None = None
+    _reason = GO_ON  # why the loop returned last, if iterates are shown
     _near = False  # whether an earlier iterate failed the test and missed bounds
     _nearest: tuple[Point4, stopping.Residuals] | None = None  # answer of the latest `_last_step` in a run that went on
     ray: tuple[float, Status, Point4] | None = None  # best certificate so far, with its error first
@@ -189,6 +190,9 @@ class Run:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
         if self._was_excused and self.status is OPTIMAL:
             self._look_at_multipliers()
+        found, answer = self.found, self.answer
+        if self.status is OPTIMAL and found and answer and max(found.rows, found.cone) > self.settings.tol:
+            self.message += self.test.far_row(found, *answer[:3])
         self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
         kkt = self.state.kkt
         self.effort = max(self.trace.size - 1, 0), kkt.factor_seconds, kkt.solve_seconds
@@ -204,25 +208,35 @@ class Run:
             except StopIteration:
                 stop = True
             if isinstance(stop, (bool, np.bool_)) and stop:  # NumPy's comparisons return np.bool_.
-                self.finish(Status.INTERRUPTED, "stopped by the callback")
+                if self.status is None and not self._is_over(self._reason):
+                    self.finish(Status.INTERRUPTED, "stopped by the callback")
                 break
 
     def iterates(self) -> Iterator[Iterate]:
-        """Yield the iterates of the run, one after another."""
-        settings, state = self.settings, self.state
+        """Yield the iterates of the run, one after another; the last one is the iterate at which the run ends."""
+        settings, state, shown = self.settings, self.state, -1
+
+        def unseen() -> Iterator[Iterate]:
+            nonlocal shown
+            if state.iteration > shown:
+                shown = state.iteration
+                if settings.verbose:
+                    printing.line(state.trace[shown])
+                yield Iterate(self)
+
         if settings.verbose:
             form = self.form
             entries = form.P.entries, form.M_indices.size
             printing.header(state.plan, settings.tol, form.n, form.p, form.l, np.diff(form.ptr), entries)
-        reason = begin(state)
+        self._reason = begin(state)
         while True:
-            if settings.verbose and reason in (GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED):
-                printing.line(state.trace[state.iteration])
-            if self._is_over(reason):
+            yield from unseen()
+            is_over = self._is_over(self._reason)
+            yield from unseen()  # the iterate of a last step
+            if is_over:
                 return
-            yield Iterate(self)
             self._make_room()
-            reason = self._follow(0.0)
+            self._reason = self._follow(0.0)
 
     def _follow(self, patience: float) -> int:
         """Continue the loop for `patience` seconds, at least one iteration; return the reason to stop."""
@@ -329,7 +343,8 @@ class Run:
     def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
         """Return True if the stopping test fails by no more than the rounding of its terms in double precision."""
         settings = self.settings
-        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL)):  # too far off for rounding to explain
+        # Rounding explains neither what is far off nor what misses `tol_abs`, which holds for what is measured.
+        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL), settings.tol_abs):
             return False
         return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
 
@@ -433,7 +448,13 @@ class Run:
         if found.meets(tol):
             message = f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}"
             return self.finish(Status.INACCURATE, message, answer, found)
-        return self.finish(Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}", answer, found)
+        status, message = Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}"
+        if found.relative[0] <= self.settings.tol:
+            largest = max(np.abs(v).max(initial=0.0) for v in answer[1:3])
+            message += f", but x is feasible: the multipliers grow, up to {largest:.1e}, and may not exist"
+            if self.test.residuals(*answer, rounding=True).meets(self.settings.tol):
+                status = Status.INACCURATE
+        return self.finish(status, message, answer, found)
 
     def finish(
         self, status: Status, message: str, answer: Point4 | None = None, found: stopping.Residuals | None = None

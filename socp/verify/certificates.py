@@ -97,12 +97,11 @@ def dual_error(program: Any, x: np.ndarray) -> float:
 
 
 def error_of(residual: np.ndarray, own: np.ndarray, reach: np.ndarray) -> float:
-    """Return the largest residual_i max(1 / own_i, reach_i) of residuals beyond the rounding of their own terms."""
-    counts = residual > ROUNDED * own
-    if not counts.any():
-        return np.inf if np.isnan(residual).any() else 0.0
-    residual, own, reach = residual[counts], own[counts], reach[counts]
-    return float(np.maximum(residual / own, residual * reach).max())
+    """Return the largest of residual_i / own_i, where that is more than rounding, and of residual_i reach_i."""
+    if np.isnan(residual).any():
+        return np.inf
+    relative = np.where(residual > ROUNDED * own, ratios(residual, own), 0.0)
+    return float(np.maximum(relative, residual * reach).max(initial=0.0))
 
 
 def primal_infeasibility(program: Any, *multipliers: np.ndarray, tol: float = 0.0) -> float:

@@ -33,7 +33,15 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
-from .certificates import ROUNDED, dual_infeasibility, error_of, has_entries, primal_infeasibility, ratios
+from .certificates import (
+    ROUNDED,
+    dual_infeasibility,
+    error_of,
+    has_entries,
+    multiply,
+    primal_infeasibility,
+    ratios,
+)
 from .distances import (
     NO_CONES,
     Entries,
@@ -49,6 +57,7 @@ from .distances import (
 
 INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
 EXCUSED_TOL = 1e-6  # largest tolerance (or tol, if that is larger) at which rounding may excuse a residual
+FAR_SHARE = 1e-4  # violation of a row, beside its own terms, that the message of an answer tells
 OF_DATA = "data"  # value of `rounding` that excuses only terms without multipliers
 LOST = 64.0 * np.finfo(np.float64).eps  # rounding error excused in a sum of products, relative to the sum of the sizes
 
@@ -120,6 +129,11 @@ class Sides(NamedTuple):
     holds_bounds: bool = False
 
     @property
+    def name(self) -> str:
+        """Letter of the matrix."""
+        return "A"
+
+    @property
     def are_bounds(self) -> bool:
         """Whether the rows are the bounds of the variables."""
         return self.constant is None
@@ -157,6 +171,12 @@ class Sides(NamedTuple):
             return places, places, np.ones(places.size)
         return single_entries(self.matrix, (NO_CONES, NO_CONES[:0] > 0))
 
+    def violation(self, v: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far M x = v + low is outside of the sides, and the sizes of the sides, 0 for absent ones."""
+        outside = np.maximum(self.lower - v - low, v - self.upper + low)
+        sides = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (self.lower, self.upper)]
+        return np.maximum(outside, 0.0), np.where(self.lower - v > v - self.upper, *sides)
+
     def admissible(self, y: np.ndarray) -> np.ndarray:
         """Return y with zeros at infinite sides and in empty rows that add nothing to a certificate."""
         sides = np.where(y > 0.0, self.upper, self.lower)
@@ -173,6 +193,11 @@ class SlackRows(NamedTuple):
     matrix: sp.csc_array
     h: np.ndarray
     layout: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def name(self) -> str:
+        """Letter of the matrix."""
+        return "G"
 
     @property
     def are_bounds(self) -> bool:
@@ -202,14 +227,26 @@ class SlackRows(NamedTuple):
     def outward(self, v: np.ndarray, low: np.ndarray, own: np.ndarray, reach: np.ndarray) -> float:
         """Return the `error_of` of how far the direction M x = v + low leads out of the cones, each one row."""
         own, reach = (self._by_cone(sizes) for sizes in (own, reach))
-        found, lost = np.zeros(2), ROUNDED * own
-        scale = 1.0 / np.maximum(ratios(1.0, own), reach)
-        distance_from_cones(*self.layout, np.where(np.isfinite(self.h), -v, np.inf), -low, lost, scale, found)
-        return float(found[1])
+        inside = np.where(np.isfinite(self.h), -v, np.inf)
+        found, relative = np.zeros(2), np.zeros(2)
+        distance_from_cones(*self.layout, inside, -low, NO_VALUES, ratios(1.0, reach), found)
+        distance_from_cones(*self.layout, inside, -low, ROUNDED * own, own, relative)
+        # What is on the boundary of a second-order cone may be outside by a rounding error.
+        start, second_order = self.layout
+        firsts = start[:-1][second_order & (np.diff(start) > 0)]
+        rounding = 0.5 * ROUNDED * own[firsts] * reach[firsts]
+        return max(float(found[1]), float(relative[1]), rounding.max(initial=0.0))
 
     def singles(self) -> Entries:
         """Return (rows, columns, entries) of the rows of the orthant that are bounds."""
         return single_entries(self.matrix, self.layout)
+
+    def violation(self, v: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far h - M x is outside of the orthant, and |h|; rows of second-order cones are not compared."""
+        finite, (start, second_order) = np.isfinite(self.h), self.layout
+        rows = finite & ~np.repeat(second_order, np.diff(start))
+        with np.errstate(invalid="ignore"):
+            return np.where(rows, np.maximum(v - self.h + low, 0.0), 0.0), np.where(finite, np.abs(self.h), 0.0)
 
     def _by_cone(self, sizes: np.ndarray) -> np.ndarray:
         """Return the largest of the `sizes` of the rows of each second-order cone in all its rows."""
@@ -291,6 +328,25 @@ def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: n
         lost.append(NO_VALUES if terms is None else LOST * (size @ x + terms))
         dual, gap = dual + size.T @ np.abs(v), gap + np.abs(block.support(v)[0] * v).sum()
     return [*lost, LOST * dual, LOST * float(gap)]
+
+
+def far_row(program: Any, x: np.ndarray, tol: float) -> str:
+    """Return words on the row that x violates most beside its own terms, or "" if no row does by `FAR_SHARE` of them.
+
+    The stopping test divides by the size of a block of rows.  A row counts if it would fail the test by its own size.
+    """
+    worst, words = FAR_SHARE, ""
+    for block in program.constraints:
+        if block.are_bounds:
+            continue
+        total, low = multiply(block.matrix, x)
+        outside, sides = block.violation(total, low)
+        own = abs(block.matrix) @ np.abs(x) + sides
+        share = ratios(np.where(outside > tol * (1.0 + own), outside, 0.0), own)
+        if share.max(initial=0.0) > worst:
+            worst = float(share.max())
+            words = f"; row {int(share.argmax())} of {block.name} is violated by {worst:.1e} of its own terms"
+    return words
 
 
 @kernel
@@ -435,10 +491,14 @@ class ConeTest:
         """Return the residuals of a point (x, y, z, s); see the function `residuals` for `rounding`."""
         return residuals(self.program, x, y, z, s, rounding)
 
+    def far_row(self, found: Residuals, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> str:
+        """Return words on the row that the point with residuals `found` violates most; see the function `far_row`."""
+        return far_row(self.program, x, self.tol)
+
     def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
-        """Return the smallest tol at which (y, z) certifies that the program is infeasible."""
+        """Return the error of (y, z) as a certificate that the program is infeasible."""
         return primal_infeasibility(self.program, y, z, tol=self.tol)
 
     def dual_infeasibility(self, x: np.ndarray) -> float:
-        """Return the smallest tol at which x certifies that the objective is unbounded below."""
+        """Return the error of x as a certificate that the objective falls for ever."""
         return dual_infeasibility(self.program, x, self.tol)
