@@ -5,13 +5,14 @@ is the least e for which, in each column j, r_j is zero up to e in two ways:
 
     |r_j| <= e (|A|'|y| + |G|'|z|)_j     relative to its own terms: the ray is exact for a program with entries within
                                          a relative e of the given ones, in whatever units of rows and variables
-    |r_j| <= e / X_j                     relative to the size X_j that x_j takes where one row g_i of the ray binds
-                                         it: X_j = max(max |g_i / M_ij|, max |g_i| / max |M_ij|)
+    |r_j| <= e / X_j                     relative to the size X_j that x_j may take: the larger of max_i |g_i / M_ij|,
+                                         where one row g_i binds x_j alone, and of max_i |E_i g_i| / max_i |E_i M_ij|
 
-The second excludes every x with sum |x_j| / X_j < 1 / e.  Likewise for a direction x, scaled to c'x = -1, whose Px, Ax
-and Gx must be zero in each row relative to their own terms and to the sizes of multipliers that c_j alone would give
-them.  Only data at entries of the ray that are not zero count.  A slope b'y + h'z or c'x must exceed the rounding
-errors of its terms by some digits, or the ray is no certificate; residuals within the rounding of their terms count 0.
+The second excludes every x with sum |x_j| / X_j < 1 / e.  E, and D for the variables, are scales that balance the rows
+with several entries (Ruiz 2001), so that units do not matter.  Likewise for a direction x, scaled to c'x = -1, whose
+Px, Ax and Gx must be zero in each row relative to their own terms and to the sizes of multipliers.  Only data at
+entries of the ray that are not zero count.  A slope b'y + h'z or c'x must exceed the rounding errors of its terms by
+some digits, or the ray is no certificate.
 
 A run ends with a certificate at the error `CERTAIN`.  One with a larger error, up to `tol_infeasible`, is kept while
 the run goes on, and returned if neither a better one nor an optimum is found.
@@ -30,6 +31,7 @@ import scipy.sparse as sp
 from ..linalg.accurate import add_both, add_rows
 from .distances import norm
 
+BALANCINGS = 8  # rounds that find the scales of rows and variables
 LEAST_SLOPE = 1e-12  # least slope of a certificate, relative to the sum of the sizes of its terms, which are rounded
 CERTAIN = 1e-10  # error at which a run ends with a certificate
 ROUNDED = 8.0 * float(np.finfo(np.float64).eps)  # rounding error of a sum that counts 0, relative to its own terms
@@ -38,7 +40,7 @@ Ray = tuple[np.ndarray, ...]
 
 
 class Slope(NamedTuple):
-    """Slope of a ray, the sum of the sizes of its terms, and what it loses where each side moves by 1 + its size."""
+    """Slope of a ray, the sum of the sizes of its terms, and what it loses where each of the data moves by its size."""
 
     value: float
     size: float
@@ -46,7 +48,7 @@ class Slope(NamedTuple):
 
 
 def primal_slope(program: Any, *multipliers: np.ndarray) -> Slope:
-    """Return the slope b'y + h'z of multipliers, or u'y+ - l'y- for rows with two sides."""
+    """Return the slope b'y + h'z, or u'y+ - l'y- for rows with two sides; each side may move by 1 + its size."""
     slope, size, play = np.zeros(2), 0.0, 0.0
     for block, v in zip(program.constraints, multipliers):
         sides = block.support(v)[0]
@@ -57,25 +59,25 @@ def primal_slope(program: Any, *multipliers: np.ndarray) -> Slope:
 
 
 def dual_slope(program: Any, x: np.ndarray) -> Slope:
-    """Return the slope c'x of a direction."""
-    slope, size = np.zeros(2), float(np.abs(program.cost * x).sum())
+    """Return the slope c'x of a direction; each c_j may move by the largest one, in balanced units."""
+    slope, size, (D, *_) = np.zeros(2), float(np.abs(program.cost * x).sum()), balance(program)
     add_transposed(program.cost[:, None], x, slope)
-    return Slope(float(rounded_sums(slope)[0]), size, size + program.objective_unit * float(np.abs(x).sum()))
+    return Slope(float(rounded_sums(slope)[0]), size, norm(D * program.cost) * float(np.abs(x / D).sum()))
 
 
 def primal_error(program: Any, *multipliers: np.ndarray) -> float:
     """Return the error of multipliers of slope -1; it is infinite for multipliers outside their cones."""
     gradient, own, largest = np.zeros(2 * program.n), np.zeros(program.n), np.zeros(program.n)
-    reach, side = np.zeros(program.n), 0.0
-    for block, v in zip(program.constraints, multipliers):
+    reach, side, (_, *units) = np.zeros(program.n), 0.0, balance(program)
+    for block, v, E in zip(program.constraints, multipliers, units):
         sides, distance = block.support(v)
         if distance > ROUNDED * norm(v):
             return np.inf
         M, used = block.matrix, sides * (v != 0.0)
         add_transposed(M, v, gradient)
         own += abs(M).T @ np.abs(v)
-        side = max(side, norm(used))
-        largest = np.maximum(largest, maxima(M, np.abs(M.data), 0))
+        side = max(side, norm(E * used))
+        largest = np.maximum(largest, maxima(M, np.abs(M.data) * E[M.indices], 0))
         reach = np.maximum(reach, maxima(M, ratios(used[M.indices], M.data), 0))
     reach = np.maximum(reach, ratios(side, largest))
     return error_of(np.abs(rounded_sums(gradient)), own, reach)
@@ -83,17 +85,46 @@ def primal_error(program: Any, *multipliers: np.ndarray) -> float:
 
 def dual_error(program: Any, x: np.ndarray) -> float:
     """Return the error of a direction of slope -1: of Px, and of how far x leads out of the sides and the cones."""
-    used = np.where(x != 0.0, np.abs(program.cost), 0.0)
-    P, cost = program.hessian, norm(used)
-    own = P.sizes(x)
+    used, (D, *_) = np.where(x != 0.0, np.abs(program.cost), 0.0), balance(program)
+    P, cost = program.hessian, norm(D * used)
+    root = np.sqrt(np.abs(P.diagonal()))
     curved = np.abs(rounded_sums(P.accurate_product(x)))
-    error = error_of(curved, own, ratios(cost, np.sqrt(np.abs(P.diagonal()) * P.largest)))
+    error = error_of(curved, P.sizes(x), ratios(cost, root * norm(root * D)))
     for block in program.constraints:
         M = block.matrix
         columns = np.repeat(np.arange(program.n), np.diff(M.indptr))
-        reach = np.maximum(maxima(M, ratios(used[columns], M.data), 1), ratios(cost, maxima(M, np.abs(M.data), 1)))
+        reach = ratios(cost, maxima(M, np.abs(M.data) * D[columns], 1))
+        reach = np.maximum(reach, maxima(M, ratios(used[columns], M.data), 1))
         error = max(error, block.outward(*multiply(M, x), abs(M) @ np.abs(x), reach))
     return error
+
+
+def balance(program: Any) -> tuple[np.ndarray, ...]:
+    """Return the scales D of the variables and E of each block's rows with entries E_i |M_ij| D_j up to about 1.
+
+    Rows with one entry have no part in D.  The scales are kept as long as the program's matrices are the same objects.
+    """
+    matrices = [block.matrix for block in program.constraints]
+    kept = vars(program).get("_balance")
+    if kept is not None and all(one is other for one, other in zip(kept[0], matrices)):
+        return kept[1]  # type: ignore[no-any-return]
+    D, rows = np.ones(program.n), [np.ones(M.shape[0]) for M in matrices]
+    several = [np.bincount(M.indices, M.data != 0.0, minlength=M.shape[0]) > 1.0 for M in matrices]
+    for last in [False] * BALANCINGS + [True]:
+        columns = np.zeros(program.n)
+        for M, E, some in zip(matrices, rows, several):
+            sizes = np.abs(M.data) * np.repeat(D, np.diff(M.indptr))
+            scaled = np.where(some[M.indices], sizes * E[M.indices], 0.0)
+            columns = np.maximum(columns, maxima(M, scaled, 0))
+            if last:
+                E[~some] = ratios(1.0, maxima(M, sizes, 1))[~some]
+            else:
+                own = maxima(M, scaled, 1)
+                E[own > 0.0] /= np.sqrt(own[own > 0.0])
+        if not last:
+            D[columns > 0.0] /= np.sqrt(columns[columns > 0.0])
+    program.__dict__["_balance"] = matrices, (D, *rows)
+    return D, *rows
 
 
 def error_of(residual: np.ndarray, own: np.ndarray, reach: np.ndarray) -> float:
@@ -150,7 +181,7 @@ def absorb(program: Any, multipliers: list[np.ndarray]) -> None:
 def dual_certificate(program: Any, x: np.ndarray, tol: float = 0.0) -> tuple[Ray, float]:
     """Return x scaled to c'x = -1, with zeros for variables in no row and no part of the objective, and its error.
 
-    The error is infinite if a c within the tolerance of dual residuals has no negative slope.
+    The error is infinite if a c within tol of the given one, in balanced units, has no negative slope.
     """
     used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
     return _best(dual_slope, dual_error, program, (x,), (np.where(used, x, 0.0),), tol)
