@@ -44,6 +44,7 @@ from .rays import repaired_direction, repaired_multipliers
 
 PATIENT = 0.1  # seconds after which the loop returns to check for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # Access to a member of an enumeration takes as long as a call.
+GROWN = 1e4  # multipliers of a failed run that are larger, relative to 1 + |c|, may not exist
 NO_RECORDS, WORDS = np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
 INTERRUPTED = "interrupted from the keyboard"
 NOT_FEASIBLE = "(y, z) certifies that no feasible point exists"
@@ -449,8 +450,8 @@ class Run:
             message = f"{reason}; the stopping test holds at {max(found.worst, 1e-16):.1e}"
             return self.finish(Status.INACCURATE, message, answer, found)
         status, message = Status.NUMERICAL_ERROR, f"{reason}; the best iterate misses {tol:g}"
-        if found.relative[0] <= self.settings.tol:
-            largest = max(np.abs(v).max(initial=0.0) for v in answer[1:3])
+        largest = max(np.abs(v).max(initial=0.0) for v in answer[1:3])
+        if found.relative[0] <= self.settings.tol and largest > GROWN * (1.0 + np.abs(self.program.c).max(initial=0.0)):
             message += f", but x is feasible: the multipliers grow, up to {largest:.1e}, and may not exist"
             if self.test.residuals(*answer, rounding=True).meets(self.settings.tol):
                 status = Status.INACCURATE

@@ -16,7 +16,6 @@ from socp.kkt.lowrank import LowRankKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method import run as run_module
 from socp.method.loop import (
-    FAR_RAY,
     GO_ON,
     NOT_FACTORED,
     PATIENCE,
@@ -30,6 +29,7 @@ from socp.method.loop import (
 )
 from socp.method.run import PATIENT, Run
 from socp.problem.settings import Settings
+from socp.verify.certificates import CERTAIN
 from socp.verify.stopping import ConeTest, evaluate, residuals
 from tests.support.exact import cone_figures
 from tests.support.programs import (
@@ -93,7 +93,7 @@ def test_runs_are_the_same_to_the_bit_watched_or_not_and_however_often_the_loop_
     whole, seen = solver.solve(), []
     watched = socp.solve(solver.program, kkt=kkt, callback=lambda iterate: seen.append(iterate.iteration))
     assert whole.status is watched.status is Status.OPTIMAL
-    assert seen == list(range(whole.iterations)) and watched.iterations == whole.iterations > 3
+    assert seen == list(range(whole.iterations + 1)) and watched.iterations == whole.iterations > 3
     for part in "xyzs":
         np.testing.assert_array_equal(getattr(watched, part), getattr(whole, part))
     for column in set(whole.trace.dtype.names) - {"seconds"}:
@@ -182,9 +182,9 @@ def test_the_loop_goes_on_after_a_claim_that_failed(name):
 def test_a_certificate_that_fails_is_sought_further(make, status):
     solver = Solver(make(np.random.default_rng(2)))
     first = solver.run()
-    test = Strict(solver.program, 4)
+    test = Strict(solver.program, 9)
     run = solver.run(test=test)
-    assert first.status is run.status is status and run.iterations > first.iterations
+    assert first.status is run.status is status and run.trace.size > first.trace.size
 
 
 def test_a_claim_that_is_never_believed_ends_without_an_answer():
@@ -402,21 +402,24 @@ def test_the_loop_comes_back_at_the_time_limit_or_when_its_patience_is_over(hard
 
 
 def test_candidates_for_a_certificate_in_turn(hard):
-    """Two candidates from the iterate; near an unbounded ray two directions more, and the exact ray nearest to all."""
+    """Two candidates from the iterate, for an unbounded ray two directions more, and the repair of each."""
     solver = Solver(hard)
     run = Run(hard, solver._state, solver.settings, False, None)
     run.state.newton.last_dtau = 9.0  # left by an earlier run
     begin(run.state)
     assert run.state.newton.last_dtau == 1.0
-    tol, far = run.state.tol_infeasible, FAR_RAY * run.state.tol_infeasible
+    far = 2.0 * CERTAIN
     for errors, unbounded, count in (
-        ((far, np.inf), True, 8), ((np.inf, far), True, 8), ((1.01 * far, np.inf), True, 2), ((far, far), False, 2),
-        ((tol,), True, 1), ((tol,), False, 1), ((far, far, far, tol), True, 4), ((far, *4 * [2 * tol], tol), True, 6),
+        ((far, np.inf), True, 8), ((np.inf, far), True, 8), ((far, far), False, 4),
+        ((far, far, far, CERTAIN), False, 4),
+        ((CERTAIN,), True, 1), ((CERTAIN,), False, 1), ((far, far, far, CERTAIN), True, 4),
+        ((far, *4 * [2 * far], CERTAIN), True, 6),
     ):  # fmt: skip
         seen = []
         error_of = lambda ray: seen.append(ray) or (*errors, *[np.inf] * 8)[len(seen) - 1]  # noqa: B023, E731
-        found = run._certificate(error_of, unbounded)
-        assert len(seen) == count and (found is seen[-1]) == (tol in errors)
+        error, found = run._certificate(error_of, unbounded)
+        assert len(seen) == count and error == min(errors)
+        assert found is seen[int(np.argmin(errors))]
 
 
 def test_an_iterate_can_still_be_looked_at_when_the_run_is_over(hard):
