@@ -37,6 +37,7 @@ from .problem.solution import TIMINGS, Solution
 from .problem.status import Status
 from .verify.stopping import ConeTest
 
+SHOWN = ", from a feasible point: it is unbounded below"
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
@@ -309,6 +310,10 @@ class Engine(SetUpOnce):
         objective has a feasible point or a certificate that none exists, which then replaces the direction.
         """
         program, settings = self.program, self.settings
+        found = run.test.residuals(*run.unscale(run.state.point))
+        if max(found.rows, found.cone) <= settings.tol:
+            run.message += SHOWN
+            return
         left = None if settings.time_limit is None else settings.time_limit - run.solve_time
         if left is not None and left <= 0.0:
             return
@@ -319,7 +324,7 @@ class Engine(SetUpOnce):
         (iterations, *seconds), more = run.effort, phase_one.effort
         run.effort = iterations + more[0], seconds[0] + more[1], seconds[1] + more[2]
         if phase_one.status is OPTIMAL:
-            run.message += ", from a feasible point: it is unbounded below"
+            run.message += SHOWN
         elif phase_one.status is Status.PRIMAL_INFEASIBLE and phase_one.answer is not None:
             _, y, z, _ = phase_one.answer
             if run.test.primal_infeasibility(y, z) <= run.state.tol_infeasible:

@@ -19,6 +19,7 @@ from socp.compiled.structures import WORD
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.linalg.vectors import NO_VALUES
+from socp.method.rays import repaired_certificate
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, test_holds
 from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
@@ -28,7 +29,7 @@ from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
-from socp.verify.certificates import CERTAIN, primal_infeasibility
+from socp.verify.certificates import CERTAIN
 from socp.verify.stopping import residuals as cone_residuals
 
 from ..plan.choice import choose_method
@@ -110,10 +111,12 @@ class DualActiveSet:
         if found:
             return room.answer(program, program.offset, found, self.plan)
         answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
-        _, y, z = point = answers[: program.n], answers[of_y:of_z], answers[of_z : of_z + program.n]
-        limit = min(settings.tol_infeasible or settings.tol, CERTAIN)
-        if room.code.item() != PRIMAL_INFEASIBLE or not primal_infeasibility(program, y, z, tol=settings.tol) <= limit:
+        if room.code.item() != PRIMAL_INFEASIBLE:
             return None
+        (y, z), error = repaired_certificate(program, settings.tol, answers[of_y:of_z], answers[of_z:][: program.n])
+        if not error <= min(settings.tol_infeasible or settings.tol, CERTAIN):
+            return None
+        point = answers[: program.n], y, z
         message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
         trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
         return solution_at(

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..compiled.threads import WORK, blas_threads
+from ..method.rays import repaired_certificate
 from ..problem.settings import Settings
 from ..problem.status import Status
-from ..verify.certificates import CERTAIN, primal_certificate
+from ..verify.certificates import CERTAIN
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
 from .spans import ordered_spans
 from .watch import Watch
@@ -180,9 +181,8 @@ class Lot:
         """Write the certificate of program `i` of the lot to `many` if it holds; return whether it does."""
         at, vectors = self.chosen[i], self.vectors()
         names = many.vectors[1:3]
-        ray, error = primal_certificate(
-            self.programs.program(at), *(vectors[name][i] for name in names), tol=self.settings.tol
-        )
+        multipliers = (np.ascontiguousarray(vectors[name][i]) for name in names)
+        ray, error = repaired_certificate(self.programs.program(at), self.settings.tol, *multipliers)
         if not error <= min(self.settings.tol_infeasible or self.settings.tol, CERTAIN):
             return False
         many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, error

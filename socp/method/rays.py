@@ -7,30 +7,44 @@ where t is the shortest solution of (M_F diag |v|) t = r_F: entries that are noi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from ..problem.program import ConeProgram
-from ..verify.certificates import ROUNDED, absorb
+from ..verify.certificates import CERTAIN, ROUNDED, Ray, absorb, primal_certificate
 
 MOST_ROWS, MOST_ENTRIES = 1000, 4_000_000  # of the dense matrix of a repair
 ROUNDS = 8  # of repairs, each of which may violate other rows
 
 
-def repaired_multipliers(program: ConeProgram, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return multipliers near (y, z) with A'y + G'z = 0, as far as bounds and a repair allow."""
-    M, parts = sp.vstack([program.A, program.G], format="csc").T.tocsr(), [y, z]
-    for _ in range(2):
-        equations, cones = program.constraints
-        parts = [equations.admissible(parts[0]), cones.admissible(parts[1])]
+def repaired_certificate(program: Any, tol: float, *multipliers: np.ndarray) -> tuple[Ray, float]:
+    """Return the `primal_certificate` of multipliers, repaired if that is needed for an error of `CERTAIN`."""
+    ray, error = primal_certificate(program, *multipliers, tol=tol)
+    if not error <= CERTAIN and all(np.isfinite(v).all() for v in multipliers):
+        other, repaired = primal_certificate(program, *repaired_multipliers(program, *multipliers), tol=tol)
+        if repaired < error:
+            return other, repaired
+    return ray, error
+
+
+def repaired_multipliers(program: Any, *multipliers: np.ndarray) -> list[np.ndarray]:
+    """Return multipliers near the given ones with A'y + G'z = 0, as far as bounds and a repair allow."""
+    blocks, parts = program.constraints, list(multipliers)
+    M = sp.vstack([block.matrix for block in blocks], format="csc").T.tocsr()
+    ends, held = np.cumsum([v.size for v in parts])[:-1], np.zeros(program.n, bool)
+    for _ in range(ROUNDS):
+        parts = [block.admissible(v) for block, v in zip(blocks, parts)]
         absorb(program, parts)
         v = np.concatenate(parts)
         left = M @ v
-        rows = np.flatnonzero(np.abs(left) > ROUNDED * (abs(M) @ np.abs(v)))
-        if not rows.size:
+        wrong = np.abs(left) > ROUNDED * (abs(M) @ np.abs(v))
+        if not wrong.any():
             break
-        parts = np.split(_changed(M[rows], left[rows], v), [y.size])
-    return parts[0], parts[1]
+        held |= wrong
+        parts = np.split(_changed(M[held], left[held], v), ends)
+    return parts
 
 
 def repaired_direction(program: ConeProgram, x: np.ndarray) -> np.ndarray:
@@ -53,8 +67,7 @@ def repaired_direction(program: ConeProgram, x: np.ndarray) -> np.ndarray:
         if not wrong.any():
             break
         held |= wrong
-        rows = np.flatnonzero(held)
-        x = _changed(M[rows], left[rows], x)
+        x = _changed(M[held], left[held], x)
     return x
 
 

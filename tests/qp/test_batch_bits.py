@@ -98,7 +98,7 @@ def infeasible():
 
 @pytest.mark.parametrize("given, name, place, value, alone", [
     (own_boxes(), "lb", (1, 0), -np.inf, []),  # bounds that are infinite there
-    (infeasible(), "A", (3, slice(None), 1), 0.0, [3]),  # an empty column decides how to certify
+    (infeasible(), "A", (3, slice(None), 1), 0.0, [3]),
 ])  # fmt: skip
 def test_what_a_neighbour_has_decides_nothing(given, name, place, value, alone):
     other = given[name].copy()

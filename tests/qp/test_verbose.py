@@ -57,7 +57,7 @@ PROGRAMS = {
     "dense": ({"P": WIDE @ WIDE.T, "q": WIDE[0], "A": WIDE[:9], "l": 1.0, "u": 1.0, "kkt": "dense"}, "interior point"),
     "sparse": (random_rows(400, 200, 0.01), "interior point"),
     "low rank": ({"P": qp.LowRank(WIDE[:, :3], 0.1 * np.ones(150)), "q": WIDE[0], "ub": 1.0}, "interior point"),
-    "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "dual active set"),
+    "unbounded": ({"P": None, "q": -np.ones(3), "A": np.ones((1, 3)), "l": 0.0}, "interior point"),
     "stopped": ({**random_rows(40, 20, 0.1), "max_iter": 3}, "interior point"),
     "degenerate": ({**random_rows(40, 20, 0.1), "tol": 1e-15}, "interior point"),
 }
