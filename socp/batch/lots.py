@@ -181,8 +181,8 @@ class Lot:
         """Write the certificate of program `i` of the lot to `many` if it holds; return whether it does."""
         at, vectors = self.chosen[i], self.vectors()
         names = many.vectors[1:3]
-        multipliers = (np.ascontiguousarray(vectors[name][i]) for name in names)
-        ray, error = repaired_certificate(self.programs.program(at), self.settings.tol, *multipliers)
+        given = (np.ascontiguousarray(vectors[name][i]) for name in names)
+        ray, error = repaired_certificate(self.programs.program(at), self.settings.tol, *given)
         if not error <= min(self.settings.tol_infeasible or self.settings.tol, CERTAIN):
             return False
         many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, error

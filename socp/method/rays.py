@@ -29,7 +29,7 @@ def repaired_certificate(program: Any, tol: float, *multipliers: np.ndarray) -> 
     return ray, error
 
 
-def repaired_multipliers(program: Any, *multipliers: np.ndarray) -> list[np.ndarray]:
+def repaired_multipliers(program: Any, *multipliers: np.ndarray) -> Ray:
     """Return multipliers near the given ones with A'y + G'z = 0, as far as bounds and a repair allow."""
     blocks, parts = program.constraints, list(multipliers)
     M = sp.vstack([block.matrix for block in blocks], format="csc").T.tocsr()
@@ -44,7 +44,7 @@ def repaired_multipliers(program: Any, *multipliers: np.ndarray) -> list[np.ndar
             break
         held |= wrong
         parts = np.split(_changed(M[held], left[held], v), ends)
-    return parts
+    return tuple(parts)
 
 
 def repaired_direction(program: ConeProgram, x: np.ndarray) -> np.ndarray:

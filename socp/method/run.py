@@ -417,7 +417,8 @@ class Run:
         if is_certain(map(self.unscale, (point.without_small_entries(form, self.settings.tol), point))):
             pass
         elif not unbounded:
-            is_certain((x, *repaired_multipliers(self.program, y, z), s) for x, y, z, s in rays[:])
+            repaired = ((x, repaired_multipliers(self.program, y, z), s) for x, y, z, s in rays[:])
+            is_certain((x, y, z, s) for x, (y, z), s in repaired)
         elif not is_certain(map(self.unscale, self._directions())):
             is_certain((repaired_direction(self.program, x), y, z, s) for x, y, z, s in rays[:])
         best = int(np.argmin(errors))
