@@ -17,6 +17,7 @@ import qp
 import socp
 from qp.__main__ import main as qp_main
 from socp.__main__ import main as socp_main
+from socp.problem.printing import MAXIMIZED, own_value
 
 from . import counts, experiments
 from .answers import answer
@@ -170,12 +171,13 @@ def _solve(options: argparse.Namespace) -> int:
     )
     found = verify(program, result.x, result.y, result.z)
     worth = suite.verdict(result.status, found, options.tol)
-    print(f"program      {program!r}, {suite.nonzeros(program)} nonzeros")
+    print(f"program      {program!r}, {suite.nonzeros(program)} nonzeros{f', {MAXIMIZED}' * program.maximize}")
     print(f"status       {result.status}")
     if result.status.is_infeasible:
         print(f"certificate  error {found.certificate:.1e}")
     else:
-        print(f"objective    {found.objective:.10g} (dual {found.dual_objective:.10g})")
+        values = (own_value(value, program.maximize) for value in (found.objective, found.dual_objective))
+        print("objective    {:.10g} (dual {:.10g})".format(*values))
         primal, dual = max(found.primal, found.primal_cone), max(found.dual, found.dual_cone)
         print(f"residuals    primal {primal:.1e}, dual {dual:.1e}, gap {found.gap:.1e}")
     print(f"iterations   {result.iterations}")

@@ -369,6 +369,7 @@ class WithHessian:
     """Base class of programs with a quadratic term P."""
 
     P: Any
+    maximize = False  # True if the program was read as the maximization of the negative of its objective
     _hessian: Hessian | None = None
 
     @classmethod
