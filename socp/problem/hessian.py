@@ -136,6 +136,10 @@ class Hessian:
         """Return (F, d) with P = F F' + diag(d)."""
         raise NotImplementedError
 
+    def portable(self) -> Any:
+        """Return P as a program stores it, in a form that a file can hold."""
+        return self.source
+
     def forget_rank(self) -> None:
         """Discard a known factor: the entries are about to change."""
 

@@ -152,7 +152,7 @@ def test_a_campaign_tells_where_programs_that_failed_are_kept_if_any_are(paths, 
     found.failures += [campaign.Failure("qp_tiny", 0, k, Verdict("wrong", ""), path) for k, path in enumerate(paths)]
     monkeypatch.setattr(campaign, "run", lambda *given: found)
     assert command.main(["fuzz", "--programs", "1", "--out", "kept"]) == (1 if paths else 0)
-    told = "kept in kept; solve one: python -m bench solve kept/NAME.npz" in capsys.readouterr().out
+    told = "kept in kept; solve one: python -m bench solve kept/NAME.json" in capsys.readouterr().out
     assert told == any(paths)
     for differing in (0, 2):
         monkeypatch.setattr(command.batches, "run", lambda *given, differing=differing: (found, differing))
