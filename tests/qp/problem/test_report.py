@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import models
 import qp
 import socp
 from bench import __main__ as command
@@ -66,6 +67,16 @@ def test_a_cone_program_and_the_cone_solution_of_a_quadratic_one(tmp_path):
         found = saved.read(path)
         assert found.settings["tol"] == 1e-6 and found.answer.message == solution.message
         assert socp.solve(found.program, **found.settings).objective == pytest.approx(solution.objective, abs=1e-5)
+
+
+def test_a_program_of_a_series_has_its_kernel_and_its_tolerance(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    solution = models.SVC(tol=1e-5).fit(X, X[:, 0] > 0.0).solution_
+    solution.report(tmp_path / "r.json")
+    found = saved.read(tmp_path / "r.json")
+    assert isinstance(found.program.P, qp.KernelMatrix) and found.settings["tol"] == solution._settings.tol
+    again = qp.solve(found.program, **found.settings)
+    assert again.objective == pytest.approx(solution.objective, rel=1e-5)
 
 
 def test_the_report_names_versions_but_no_path(tmp_path):
