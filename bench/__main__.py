@@ -17,6 +17,7 @@ import qp
 import socp
 from qp.__main__ import main as qp_main
 from socp.__main__ import main as socp_main
+from socp.problem.printing import MAXIMIZED, facts, own_value
 
 from . import counts, experiments
 from .answers import answer
@@ -154,33 +155,38 @@ def _anatomy(options: argparse.Namespace) -> int:
 
 
 @_command(
-    "solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .npz)",
+    "solve one file (.cbf, .mat, .qps, .mps, and these with .gz; .json of sol.report, with its settings)",
     _option("file", "the file; its ending says what it is"),
     _switch("--verbose", "one line per iteration"),
-    _option("--tol", "relative tolerance", type=float, default=1e-8),
-    _option("--max-iter", "iteration limit", type=int, default=200),
-    _option("--time-limit", "seconds (default: none)", type=float),
+    _option("--tol", f"relative tolerance (default {socp.Settings.tol:g}, or the report's)", type=float),
+    _option("--max-iter", f"iteration limit (default {socp.Settings.max_iter}, or the report's)", type=int),
+    _option("--time-limit", "seconds (default: none, or the report's)", type=float),
     _option("--out", "write status, x, y and z to this file (.npz or .json)", type=_answer_to_write),
 )
 def _solve(options: argparse.Namespace) -> int:
-    program = sets.read(options.file)
+    stored = sets.read_saved(options.file)
+    program, given = stored.program, {name: getattr(options, name) for name in ("tol", "max_iter", "time_limit")}
+    settings = {**stored.settings, **{name: value for name, value in given.items() if value is not None}}
     qp.warmup()
-    result = answer.solve(
-        program, tol=options.tol, max_iter=options.max_iter, time_limit=options.time_limit, verbose=options.verbose
-    )
+    result = answer.solve(program, **settings | {"verbose": options.verbose})
     found = verify(program, result.x, result.y, result.z)
-    worth = suite.verdict(result.status, found, options.tol)
-    print(f"program      {program!r}, {suite.nonzeros(program)} nonzeros")
+    worth = suite.verdict(result.status, found, settings.get("tol", socp.Settings.tol))
+    print(f"program      {program!r}, {suite.nonzeros(program)} nonzeros{f', {MAXIMIZED}' * program.maximize}")
     print(f"status       {result.status}")
     if result.status.is_infeasible:
         print(f"certificate  error {found.certificate:.1e}")
     else:
-        print(f"objective    {found.objective:.10g} (dual {found.dual_objective:.10g})")
+        values = (own_value(value, program.maximize) for value in (found.objective, found.dual_objective))
+        print("objective    {:.10g} (dual {:.10g})".format(*values))
         primal, dual = max(found.primal, found.primal_cone), max(found.dual, found.dual_cone)
         print(f"residuals    primal {primal:.1e}, dual {dual:.1e}, gap {found.gap:.1e}")
     print(f"iterations   {result.iterations}")
     print(f"time         set-up {result.setup_seconds:.3f} s, solve {result.solve_seconds:.3f} s")
     print(f"verdict      {worth} (relative residuals, computed from the answer alone)")
+    if stored.answer is not None:
+        print("in the report, of " + "; ".join(f"{name} {value}" for name, value in stored.versions.items()))
+        for name, value in facts(stored.answer, program.maximize).items():
+            print(f"    {name:<14} {value}")
     if options.out:
         _write_answer(options.out, result)
         print(f"written      {options.out}")
@@ -324,7 +330,7 @@ def _fuzz(options: argparse.Namespace) -> int:
     print(found.table().text())
     print(found.exact_table().text())
     if any(failure.path for failure in found.failures):
-        print(f"the programs that failed are kept in {folder}; solve one: python -m bench solve {folder}/NAME.npz")
+        print(f"the programs that failed are kept in {folder}; solve one: python -m bench solve {folder}/NAME.json")
     return 1 if found.failed else 0
 
 

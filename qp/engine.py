@@ -208,7 +208,9 @@ class Engine(SetUpOnce):
         if solution is None and self.program.hessian.is_by_rows:
             self._make_hessian()
             return self._find(is_warm, None)
-        return self._follow_path(is_warm, test) if solution is None else solution
+        solution = self._follow_path(is_warm, test) if solution is None else solution
+        solution._settings = self.settings.without_callback
+        return solution
 
     def _go_on_from(self, answer: Point) -> DualActiveSet | None:
         """Return the dual active set, started at an answer, if it is expected to be faster; else None.

@@ -13,7 +13,7 @@ from .compiled.kernels import INTERPRETED
 from .kernel_groups import any_second_order, members, prepare_packages, ready_for_large, show_config
 from .problem.checks import ProgramError
 from .problem.hessian import GLANCE
-from .problem.printing import facts
+from .problem.printing import MAXIMIZED, facts
 from .problem.settings import WAYS, Settings, explained
 from .problem.status import Status
 from .version import __version__
@@ -62,12 +62,13 @@ def answer(
     try:
         settings = Settings(**options)
         program = read(what)
+        print(f"{'program':<14} {program!r}{f', {MAXIMIZED}' * program.maximize}")
         _load_kernels(program)  # before the set-up, whose reported time excludes it
         solution = solver.of_checked(program, settings).solve()
     except (ProgramError, OSError) as error:
         print(f"{made.prog}: {error}", file=sys.stderr)
         return 2
-    for name, value in {"program": repr(program), **facts(solution)}.items():
+    for name, value in facts(solution, program.maximize).items():
         print(f"{name:<14} {value}")
     return 0 if solution.status is Status.OPTIMAL or solution.status.is_infeasible else 1
 

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import functools
-import os
-import platform
 import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
-import llvmlite
-import numba
 import numpy as np
-import scipy
 import scipy.sparse as sp
 
-from .compiled import cache
 from .compiled.build import prepare, together
+from .compiled.configuration import configuration
 from .compiled.kernels import INTERPRETED, Kernel, kernels
-from .compiled.target import integer_bits
-from .compiled.threads import bundled_libraries
 from .problem.hessian import GLANCE
 from .problem.program import SecondOrder
-from .version import __version__
 
 # Members of groups: kernels by name; modules and packages for their kernels that Python calls, except deferred ones.
 GROUPS: dict[str, list[str]] = {
@@ -123,7 +115,7 @@ def prepare_packages(*prefixes: str) -> float:
 
 
 def show_config() -> None:
-    """Print the configuration for bug reports: versions, BLAS and its threads, the compiler, the kernel cache.
+    """Print the configuration for bug reports: versions, BLAS and its threads, compiler, kernel cache, machine.
 
     Examples
     --------
@@ -131,16 +123,5 @@ def show_config() -> None:
     >>> socp.show_config()  # doctest: +ELLIPSIS
     centralpath ...
     """
-    found = {
-        "centralpath": __version__,
-        "Python": f"{platform.python_version()} on {platform.platform()}",
-        "numpy": np.__version__,
-        "scipy": f"{scipy.__version__}, BLAS with {integer_bits()}-bit integers",
-        "BLAS threads": ", ".join(str(get()) for get, _ in bundled_libraries()) or "not to be set",
-        "numba": f"{numba.__version__}, llvmlite {llvmlite.__version__}",
-        "JIT": "off (NUMBA_DISABLE_JIT)" if INTERPRETED else "on",
-        "cache": "none" if INTERPRETED else str(cache.folder() or "none"),
-        "processors": str(os.cpu_count()),
-    }
-    for name, value in found.items():
+    for name, value in configuration().items():
         print(f"{name:<12} {value}")

@@ -143,6 +143,8 @@ def test_the_version_is_that_of_the_changelog_and_the_citation():
 
     root = DOCS.parent
     headings = re.findall(r"^## (.*)$", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    if headings[0] == "Unreleased":
+        del headings[0]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+ \(20\d\d-\d\d-\d\d\)", heading) for heading in headings)
     assert headings[0].split()[0] == socp.__version__
     assert f"\nversion: {socp.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")

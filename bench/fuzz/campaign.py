@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
+from socp.problem.report import write_report
+from socp.problem.settings import Settings
+
 from ..compare.process import Died, Late, Process
 from ..compare.tables import Table
-from ..programs import saved
 from . import catalogue
 from .judge import CRASH, EXCUSE, FAILURES, FATAL, MISSED, VERDICTS, Truth, Verdict
 
@@ -127,8 +129,8 @@ def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
     except Exception:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{family}_{seed}_{number}.npz"
-    saved.write(case.program, path)
+    path = folder / f"{family}_{seed}_{number}.json"
+    write_report(path, case.program, Settings(**case.settings).without_callback)
     return path
 
 

@@ -1,87 +1,95 @@
-"""Programs saved to the bit in NumPy archives ``.npz``, for both kinds of programs.
+"""Programs, and the reports of solves, in JSON files to the bit, as `sol.report` writes them.
 
-CBF has no quadratic objective and QPS no cones, and neither stores the form of P; an archive stores all of it.
+CBF has no quadratic objective and QPS no cones, and neither stores the form of P; these files store all of it.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 import qp
 import socp
-from socp.files.textfile import MAX_BYTES
+from socp.files.textfile import MAX_BYTES, read_blocks
+from socp.problem.report import FIGURES
+from socp.problem.settings import QP_ONLY
 
-from ..answers.program import CONE, MATRICES, QUADRATIC, VECTORS, Program
+from ..answers.program import Program
+
+KINDS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        socp.ConeProgram, qp.QuadraticProgram, socp.LowRank, qp.KernelMatrix, socp.NonNeg, socp.SecondOrder,
+    )
+}  # fmt: skip
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def write(program: Program, path: str | os.PathLike[str]) -> None:
-    """Write a program to a file, whose name should end in ``.npz``.
+class Saved(NamedTuple):
+    """A program in a file, and what else a report has; other files have the program alone."""
+
+    program: Program
+    settings: Mapping[str, Any] = NOTHING  # by name, for `solve`
+    versions: Mapping[str, str] = NOTHING
+    answer: SimpleNamespace | None = None  # with a status and `FIGURES`
+
+
+def read(path: str | os.PathLike[str]) -> Saved:
+    """Read a file that `sol.report` or `socp.problem.report.write_report` wrote.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.npz"
-    >>> write(qp.QuadraticProgram([[2.0]], [-4.0], lb=0.0), path)
-    >>> read(path)
-    QuadraticProgram(n=1, m=0)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "small.json"
+    >>> qp.solve([[2.0]], [-4.0], lb=0.0, tol=1e-6).report(path)
+    >>> found = read(path)
+    >>> found.program, found.settings["tol"], found.answer.status
+    (QuadraticProgram(n=1, m=0), 1e-06, <Status.OPTIMAL: 'optimal'>)
     """
-    kind = CONE if isinstance(program, socp.ConeProgram) else QUADRATIC
-    fields: dict[str, Any] = {"kind": np.array(kind), "offset": np.array(program.offset)}
-    fields |= {name: getattr(program, name) for name in VECTORS[kind]}
-    for name in MATRICES[kind]:
-        fields |= _parts(name, getattr(program, name))
-    if isinstance(program, socp.ConeProgram):
-        fields["cones"] = np.array([cone.dim for cone in program.cones], dtype=np.int64)
-        fields["second_order"] = np.array([isinstance(cone, socp.SecondOrder) for cone in program.cones], dtype=bool)
-    with open(path, "wb") as file:
-        np.savez_compressed(file, **fields)
+    content = b"".join(read_blocks(Path(path), MAX_BYTES))
+    try:
+        return _saved(json.loads(content))
+    except Exception as error:  # Damaged content raises many kinds of exceptions.
+        raise socp.ProgramError(f"{path} is no report of a solve: {error}") from None
 
 
-def read(path: str | os.PathLike[str]) -> Program:
-    """Read a program that `write` wrote."""
-    with open(path, "rb") as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                if sum(member.file_size for member in archive.zip.infolist()) > MAX_BYTES:
-                    raise ValueError(f"it decompresses to more than {MAX_BYTES} bytes")
-                return _program(dict(archive))
-        except Exception as error:  # NumPy raises many kinds of exceptions for damaged files.
-            raise socp.ProgramError(f"{path} is no archive of a program: {error}") from None
+def _saved(found: dict[str, Any]) -> Saved:
+    stated = dict(found["program"])
+    maximize, program = bool(stated.pop("maximize")), _value(stated)
+    if not isinstance(program, (socp.ConeProgram, qp.QuadraticProgram)):
+        raise ValueError(f"it states a {type(program).__name__} where a program was expected")
+    program.maximize = maximize
+    left_out = QP_ONLY if isinstance(program, socp.ConeProgram) else ()
+    settings = {name: _value(value) for name, value in found["settings"].items() if name not in left_out}
+    socp.Settings(**settings)  # raises ProgramError
+    answer, told = None, found["answer"]
+    if told:
+        answer = SimpleNamespace(status=socp.Status(told["status"]), **{name: _value(told[name]) for name in FIGURES})
+    return Saved(program, settings, {str(name): str(value) for name, value in found["versions"].items()}, answer)
 
 
-def _program(fields: dict[str, np.ndarray]) -> Program:
-    kind = str(fields["kind"])
-    data: dict[str, Any] = {name: fields[name] for name in VECTORS[kind]}
-    data |= {name: _matrix(name, fields) for name in MATRICES[kind]}
-    data["offset"] = float(fields["offset"])
-    if kind == QUADRATIC:
-        return qp.QuadraticProgram(**data)
-    kinds = zip(fields["cones"].tolist(), fields["second_order"].tolist())
-    return socp.ConeProgram(**data, cones=[(socp.SecondOrder if q else socp.NonNeg)(dim) for dim, q in kinds])
-
-
-def _parts(name: str, matrix: Any) -> dict[str, Any]:
-    """Return a matrix as arrays under names that tell its form; an empty dictionary for None."""
-    if matrix is None:
-        return {}
-    if isinstance(matrix, np.ndarray):
-        return {name: matrix}
-    if isinstance(matrix, socp.LowRank):
-        return {f"{name}_F": matrix.F, f"{name}_d": matrix.d}
-    parts = {part: getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
-    return {f"{name}_{part}": np.asarray(value) for part, value in parts.items()}
-
-
-def _matrix(name: str, fields: dict[str, np.ndarray]) -> Any:
-    if name in fields:
-        return fields[name]
-    if f"{name}_F" in fields:
-        return socp.LowRank(fields[f"{name}_F"], fields[f"{name}_d"])
-    if f"{name}_data" not in fields:
-        return None
-    data, indices, indptr = (fields[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    return sp.csc_array((data, indices, indptr), shape=tuple(fields[f"{name}_shape"].tolist()))
+def _value(value: Any) -> Any:
+    """Return the number, vector, matrix or object that `socp.problem.report.as_json` wrote."""
+    if isinstance(value, list):
+        is_numbers = not any(isinstance(part, dict) for part in value)
+        return np.array(value, dtype=np.float64) if is_numbers else [_value(part) for part in value]
+    if isinstance(value, str):
+        return float(value) if value in ("inf", "-inf", "nan") else value
+    if not isinstance(value, dict):
+        return value
+    if "kind" in value:
+        parts = {name: _value(part) for name, part in value.items() if name != "kind"}
+        return KINDS[value["kind"]](**parts)
+    shape, data = tuple(value["shape"]), _value(value["data"])
+    if "indptr" not in value:
+        return data.reshape(shape)
+    indices, indptr = (np.array(value[part], dtype=np.int64) for part in ("indices", "indptr"))
+    return sp.csc_array((data, indices, indptr), shape=shape)

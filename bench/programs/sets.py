@@ -39,7 +39,7 @@ SETS = {
 
 CONE_ENDINGS = (".cbf", ".cbf.gz")
 QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")
-SAVED_ENDINGS = (".npz",)
+SAVED_ENDINGS = (".json",)
 
 
 def files(name: str, data: Folder = None, only: str | None = None) -> list[Path]:
@@ -65,10 +65,15 @@ def files(name: str, data: Folder = None, only: str | None = None) -> list[Path]
 
 
 def read(path: str | os.PathLike[str]) -> Program:
-    """Read a program by the ending of its file.
+    """Read a program by the ending of its file; see `read_saved`."""
+    return read_saved(path).program
+
+
+def read_saved(path: str | os.PathLike[str]) -> saved.Saved:
+    """Read a program by the ending of its file, with the settings and the answer that a report holds.
 
     ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`; all but
-    ``.mat`` also with ``.gz``.  ``.npz``, of `bench.programs.saved`, gives either.
+    ``.mat`` also with ``.gz``.  ``.json``, of `sol.report`, gives either.
     """
     path = Path(path)
     name = path.name.lower()
@@ -79,7 +84,7 @@ def read(path: str | os.PathLike[str]) -> Program:
         raise DataError(f"{path}: there is no such file")
     if name.endswith(SAVED_ENDINGS):
         return saved.read(path)
-    return socp.files.cbf.read(path) if name.endswith(CONE_ENDINGS) else qp.files.mat.read(path)
+    return saved.Saved(socp.files.cbf.read(path) if name.endswith(CONE_ENDINGS) else qp.files.mat.read(path))
 
 
 def stem(path: Path) -> str:

@@ -23,6 +23,7 @@ from socp.compiled.vec import LANES
 from socp.linalg.accurate import add_both
 from socp.plan.plan import Plan
 from socp.problem import printing
+from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
 from socp.verify.stopping import CONE, DUAL, RESIDUALS, ROWS, SCALES, measure_gradient, measure_sides, meets, residuals
@@ -189,6 +190,8 @@ class SeriesSolutions:
         Number of rounds; `UNSOLVED` if the stopping test does not hold and another method must solve the program.
     seconds : float
         Time of all programs together.
+    tol : float
+        Tolerance of the stopping test.
 
     Examples
     --------
@@ -207,6 +210,7 @@ class SeriesSolutions:
     residuals: np.ndarray
     rounds: np.ndarray
     seconds: float
+    tol: float
 
     def solution(self, k: int, at: slice, program: QuadraticProgram) -> Solution:
         """Return the answer u = x[at] of program `k` as a `Solution` x = s * u of `program`, whose P has signs s."""
@@ -221,11 +225,13 @@ class SeriesSolutions:
         trace = np.zeros(1, TRACE)
         trace["iteration"], trace["seconds"], trace["dual_residual"] = rounds - 1, self.seconds, found.relative[1]
         message = f"the stopping test holds; active set, {rounds} rounds, {between} of {x.size} between their bounds"
-        return solution_at(
+        solution = solution_at(
             program, Status.OPTIMAL, (x, y, z), found, iterations=rounds, setup_time=0.0, solve_time=self.seconds,
             message=message, trace=trace, timings={**dict.fromkeys(TIMINGS, 0.0), "rest": self.seconds},
             plan=Plan("dense", ROWS_MADE, method="active set", what=message),
         )  # fmt: skip
+        solution._settings = Settings(tol=self.tol)
+        return solution
 
 
 def solve_series(
@@ -298,7 +304,7 @@ def solve_series(
     seconds = time.perf_counter() - started
     if verbose:
         _show(series, seconds)
-    return SeriesSolutions(series.x, series.g, series.y, series.found, series.rounds, seconds)
+    return SeriesSolutions(series.x, series.g, series.y, series.found, series.rounds, seconds, tol)
 
 
 def _show(series: Series, seconds: float) -> None:

@@ -109,7 +109,7 @@ class DualActiveSet:
         program, settings = self.program, self.settings
         found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
         if found:
-            return room.answer(program, program.offset, found, self.plan)
+            return room.answer(program, program.offset, found, self.plan, settings)
         answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
         if room.code.item() != PRIMAL_INFEASIBLE:
             return None
@@ -119,11 +119,13 @@ class DualActiveSet:
         point = answers[: program.n], y, z
         message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
         trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
-        return solution_at(
+        solution = solution_at(
             program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,
             trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
-            run=functools.partial(cone_answer, program, point, status, message, trace, self.plan),
+            run=functools.partial(cone_answer, settings, program, point, status, message, trace, self.plan),
         )  # fmt: skip
+        solution._settings = settings
+        return solution
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
@@ -218,7 +220,7 @@ def solve_again(
     found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
     solution: Solution | Literal[False] = False
     if found:
-        solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3])
+        solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3], settings)
         solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
     room.is_at_work = room.has_answer = False
     return solution
@@ -326,7 +328,9 @@ class Room:
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
             self.work.counts, self.settings = counts, settings
 
-    def answer(self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan) -> Solution:
+    def answer(
+        self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan, settings: Settings
+    ) -> Solution:
         """Return the `Solution` that `solve_dual` left here with result `found`; `rest_of` adds words and records."""
         count, (of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, self.places
         answers = self.answers[: of_trace + RECORD * (count + 1)].copy()
@@ -335,7 +339,7 @@ class Room:
             "status": OPTIMAL, "x": answers[: self.kind[0]], "y": answers[of_y:of_z],
             "z_bounds": answers[of_z : of_z + self.kind[0]], "objective": answers.item(of_numbers) + offset,
             "iterations": count, "setup_time": 0.0, "solve_time": 0.0, "plan": plan,
-            "_rest": (rest_of, source, offset, answers, self.places, self.kind[2], found >> 32),
+            "_rest": (rest_of, source, offset, answers, self.places, settings, found >> 32),
         }  # fmt: skip
         self.has_answer = True
         return solution
@@ -343,20 +347,23 @@ class Room:
 
 def rest_of(
     solution: Solution, source: QuadraticProgram | np.ndarray, offset: float, answers: np.ndarray,
-    places: tuple[int, ...], tol: float, sides: int,
+    places: tuple[int, ...], settings: Settings, sides: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the fields of a `Solution` beyond its point and objective; `source` is the program or its block."""
     program = unpack(source, offset) if isinstance(source, np.ndarray) else source
     _, _, at, of_trace = places
-    trace, message = trace_of(program, answers[of_trace:]), f"{test_holds(tol)}; {sides} sides in the working set"
+    trace, message = (
+        trace_of(program, answers[of_trace:]),
+        f"{test_holds(settings.tol)}; {sides} sides in the working set",
+    )
     point = solution.x, solution.y, solution.z_bounds
     dual_objective, *residuals = answers[at + 1 : at + 5].tolist()
     return {
         "dual_objective": dual_objective + offset,
         **dict(zip(("primal_residual", "dual_residual", "gap"), residuals)), "message": message, "trace": trace,
         "timings": {**NO_TIMINGS, "rest": solution.setup_time + solution.solve_time},
-        "_run": functools.partial(cone_answer, program, point, OPTIMAL, message, trace, solution.plan),
-        "_linearize": functools.partial(linearize_program, program), "_cone_solution": None,
+        "_run": functools.partial(cone_answer, settings, program, point, OPTIMAL, message, trace, solution.plan),
+        "_linearize": functools.partial(linearize_program, program), "_cone_solution": None, "_settings": settings,
     }  # fmt: skip
 
 
@@ -369,8 +376,9 @@ def trace_of(program: QuadraticProgram, records: np.ndarray) -> np.ndarray:
 
 
 def cone_answer(
-    program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray, plan: Plan | None
-) -> ConeSolution:
+    settings: Settings, program: QuadraticProgram, point: Point, status: Status, message: str, trace: np.ndarray,
+    plan: Plan | None,
+) -> ConeSolution:  # fmt: skip
     """Return the solution of the cone program that corresponds to the answer `point` to the quadratic program."""
     form, (x, y, z_bounds) = ConeForm(program), point
     cone_program, is_equal = form.program(program), program.l == program.u
@@ -385,7 +393,7 @@ def cone_answer(
         status, x, y, z, s, *figures, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
         message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=plan,
     )  # fmt: skip
-    solution._linearize = functools.partial(linearize, cone_program)
+    solution._linearize, solution._settings = functools.partial(linearize, cone_program), settings
     return solution
 
 

@@ -4,16 +4,21 @@ r"""Linear and quadratic programs in the formats MPS and QPS, fixed or free.
 
 Dialects of the format differ; the following is read:
 
-* The first N row is the objective; other N rows are ignored.  OBJSENSE may take one line or two; a maximization
-  is converted to the minimization of the negative objective.
+* The first N row is the objective, or the one that OBJNAME names before ROWS; other N rows are ignored.  OBJSENSE may
+  take one line or two, the second with or without a blank in front; a maximization is converted to the minimization of
+  the negative objective, and the program has `maximize = True`.
 * The right-hand side of the objective is the negative of its constant.
 * A range R on a row with right-hand side r gives an L row the sides [r - |R|, r], a G row [r, r + |R|], and an E
   row [r, r + R] if R > 0, else [r + R, r].
 * A variable is in [0, inf) unless BOUNDS says otherwise.  UP with a negative value removes the lower bound unless
   BOUNDS sets one.  Values of 1e20 and more are infinite.  MI does not change the upper bound.
-* QUADOBJ and QSECTION list one triangle of P, each pair once; QMATRIX lists both.  All have the factor 1/2.
+* QUADOBJ and QSECTION list one triangle of P, each pair once; QMATRIX lists both.  All have the factor 1/2, and a file
+  has one of them.
 * RHS, RANGES and BOUNDS may have one vector each; its name may be left out.
-* An entry that is given twice is an error, as readers disagree on it; so are integers and quadratic constraints.
+* A line with * in the first column is a comment, and so is the rest of a line from a field that begins with $, unless
+  it is a declared name.
+* An entry that is given twice is an error, as readers disagree on it; so are quadratic constraints, and columns between
+  the MARKERs of integers.
 """
 
 from __future__ import annotations
@@ -44,6 +49,8 @@ _UNSUPPORTED = {
     "USERCUTS": "user cuts",
 }
 _INTEGER_BOUNDS = ("BV", "LI", "UI", "SC", "SI")
+_HESSIANS = ("QUADOBJ", "QSECTION", "QMATRIX")
+_SENSES = ("MIN", "MAX", "MINIMIZE", "MAXIMIZE", "MINIMISE", "MAXIMISE")
 _FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 
 
@@ -63,7 +70,8 @@ def read_qps(path: str | Path, fixed: bool | None = None, max_bytes: int = MAX_B
     Returns
     -------
     QuadraticProgram
-        Rows and variables are in the order of ROWS and COLUMNS; their names are not kept.
+        Rows and variables are in the order of ROWS and COLUMNS; their names are not kept.  `maximize` is True if the
+        file is a maximization: q, P and offset are then the negatives of those of the file.
 
     Raises
     ------
@@ -89,8 +97,9 @@ class _QpsFile:
             path, lambda line: not line.isspace() and line != "" and not line.startswith("*"), max_bytes
         )
         self.fixed = fixed
-        self.sign = 1.0
+        self.section = self.sense = self.objective_name = ""
         self.has_objective = False
+        self.integers_from = 0  # line of the MARKER that begins the integers which are being read
         self.row_types: list[str] = []
         self.rows: dict[str, int] = {}  # index of each row; -1: objective, -2: ignored N row
         self.columns: dict[str, int] = {}
@@ -101,62 +110,83 @@ class _QpsFile:
         self.ranges: dict[int, float] = {}
         self.lower: dict[int, float] = {}
         self.upper: dict[int, float] = {}
-        self.bound_line: dict[int, int] = {}
         self.vector_names: dict[str, str] = {}
         self._read_sections()
 
     def _read_sections(self) -> None:
         sections: dict[str, Callable[[list[str]], Any]] = {
+            "NAME": self._refuse_line,
             "ROWS": self._read_row,
             "COLUMNS": self._read_column,
             "RHS": self._read_rhs,
             "RANGES": self._read_range,
             "BOUNDS": self._read_bound,
             "OBJSENSE": self._read_sense,
+            "OBJNAME": self._read_objective_name,
             "QUADOBJ": self._read_triangle,
             "QSECTION": self._read_triangle,
             "QMATRIX": self._read_hessian,
         }
-        read_line: Callable[[list[str]], Any] = self._refuse_line
-        seen: set[str] = set()
-        while True:
+        seen = set[str]()
+        while self.section != "ENDATA":
             line = self.lines.read("section ENDATA")
-            if line[0].isspace():
-                read_line(self._fields(line))
+            # The content of a section without a value yet may stand in the first column.
+            if line[0].isspace() or (self._lacks_value() and line.split()[0].upper() not in (*sections, "ENDATA")):
+                if fields := self._fields(line):
+                    sections.get(self.section, self._refuse_line)(fields)
                 continue
-            section, *rest = line.split()
-            section = section.upper()
-            if section == "ENDATA":
-                self.lines.finish()
-                break
-            if section in _UNSUPPORTED:
-                raise self.lines.error(f"section {section} ({_UNSUPPORTED[section]}) is not supported")
-            if section in seen:
-                raise self.lines.error(f"section {section} comes a second time")
+            if self._lacks_value():
+                raise self.lines.error(f"section {self.section} is empty")
+            section, *rest = self._without_comment(line.split())
+            self.section = section = section.upper()
+            self._check_section([*sections, "ENDATA"], seen)
             seen.add(section)
-            if section == "NAME":
-                read_line = self._refuse_line
-            elif section in sections:
-                read_line = sections[section]
-            else:
-                raise self.lines.error(
-                    f"section {section[:60]!r} is unknown (the lines of a section begin with a blank)"
-                )
-            if section == "OBJSENSE" and rest:
-                self._read_sense(rest)
+            if self._lacks_value() and rest:
+                sections[section](rest)
             if section == "QSECTION" and rest and self.rows.get(rest[0]) != -1:
                 raise self.lines.error(f"section QSECTION {rest[0]} (quadratic constraints) is not supported")
+        self.lines.finish()
         for section in ("ROWS", "COLUMNS"):
             if section not in seen:
                 raise self.lines.error(f"section {section} is missing")
 
+    def _check_section(self, known: list[str], seen: set[str]) -> None:
+        """Raise ProgramError if a section is unknown, not supported, repeated, or a second quadratic objective."""
+        section = self.section
+        if section in _UNSUPPORTED:
+            raise self.lines.error(f"section {section} ({_UNSUPPORTED[section]}) is not supported")
+        if section not in known:
+            raise self.lines.error(f"section {section[:60]!r} is unknown (the lines of a section begin with a blank)")
+        if section in seen:
+            raise self.lines.error(f"section {section} comes a second time")
+        for other in seen.intersection(_HESSIANS) if section in _HESSIANS else ():
+            raise self.lines.error(f"section {section} states the quadratic objective, as section {other} did before")
+
+    def _lacks_value(self) -> bool:
+        """Return True in a section OBJSENSE or OBJNAME whose value has not been read."""
+        return not {"OBJSENSE": self.sense, "OBJNAME": self.objective_name}.get(self.section, True)
+
     def _fields(self, line: str) -> list[str]:
-        if not self.fixed:
-            return line.split()
+        if not self.fixed or self._lacks_value():
+            return self._without_comment(line.split())
+        for first in (_FIXED_FIELDS[2][0], _FIXED_FIELDS[4][0]):
+            if line[first : first + 1] == "$" and not self._is_name(line[first : first + 8].strip()):
+                line = line[:first]
         if any(line[last:first].strip() for (_, last), (first, _) in pairwise(((0, 0), *_FIXED_FIELDS, (None, None)))):
             raise self.lines.error("something stands outside the columns of the fixed format")
         fields = (line[first:last].strip() for first, last in _FIXED_FIELDS)
         return [field for field in fields if field]
+
+    def _without_comment(self, fields: list[str]) -> list[str]:
+        """Return the fields before the first one, other than a declared name, that begins with $."""
+        first = 2 if self.section in ("ROWS", "BOUNDS") else 1  # The fields before it may be new names.
+        for k in range(first, len(fields)):
+            if fields[k][0] == "$" and not self._is_name(fields[k]):
+                return fields[:k]
+        return fields
+
+    def _is_name(self, text: str) -> bool:
+        return text in self.rows or text in self.columns or text in self.vector_names.values()
 
     # ---- one line of each section
 
@@ -165,9 +195,16 @@ class _QpsFile:
 
     def _read_sense(self, fields: list[str]) -> None:
         sense = " ".join(fields).upper()
-        if sense not in ("MIN", "MAX", "MINIMIZE", "MAXIMIZE", "MINIMISE", "MAXIMISE"):
+        if sense not in _SENSES:
             raise self.lines.error(f"OBJSENSE must be MIN or MAX, but {sense[:60]!r} came")
-        self.sign = -1.0 if sense.startswith("MAX") else 1.0
+        if self.sense:
+            raise self.lines.error("OBJSENSE is given twice")
+        self.sense = sense[:3]
+
+    def _read_objective_name(self, fields: list[str]) -> None:
+        if self.objective_name or self.rows or len(fields) != 1:
+            raise self.lines.error(f"OBJNAME: one row was expected, before ROWS, but {' '.join(fields)[:60]!r} came")
+        self.objective_name = fields[0]
 
     def _read_row(self, fields: list[str]) -> None:
         if len(fields) != 2 or fields[0].upper() not in ("N", "L", "G", "E"):
@@ -176,15 +213,23 @@ class _QpsFile:
         if name in self.rows:
             raise self.lines.error(f"row {name!r} is declared twice")
         if kind == "N":
-            self.rows[name] = -2 if self.has_objective else -1
-            self.has_objective = True
+            is_objective = name == self.objective_name if self.objective_name else not self.has_objective
+            self.rows[name] = -1 if is_objective else -2
+            self.has_objective |= is_objective
         else:
             self.rows[name] = len(self.row_types)
             self.row_types.append(kind)
 
     def _read_column(self, fields: list[str]) -> None:
-        if len(fields) >= 2 and fields[1].strip("'\"").upper() == "MARKER":
-            raise self.lines.error("a MARKER of integer variables is not supported")
+        if len(fields) == 3 and fields[1] not in self.rows and _unquoted(fields[1]) == "MARKER":
+            kind = _unquoted(fields[2])
+            if kind not in ("INTORG", "INTEND"):
+                raise self.lines.error(f"a MARKER {kind[:60]!r} is not supported; INTORG and INTEND are")
+            self.integers_from = self.lines.number if kind == "INTORG" else 0
+            return
+        if self.integers_from:
+            what = f"a MARKER of integer variables is not supported; {fields[0][:60]!r} is one"
+            raise self.lines.error(what, self.integers_from)
         if len(fields) not in (3, 5):
             raise self.lines.error(
                 f"COLUMNS: a column, a row and a value were expected, but {' '.join(fields)[:60]!r} came"
@@ -203,9 +248,10 @@ class _QpsFile:
 
     def _read_range(self, fields: list[str]) -> None:
         for i, value in self._row_values("RANGES", self._without_name("RANGES", fields)):
-            if i < 0:
+            if i == -1:
                 raise self.lines.error("RANGES: the objective has no range")
-            self._set(self.ranges, i, value, "a range")
+            if i >= 0:
+                self._set(self.ranges, i, value, "a range")
 
     def _read_bound(self, fields: list[str]) -> None:
         kind = fields[0].upper()
@@ -221,7 +267,6 @@ class _QpsFile:
             raise self.lines.error(f"BOUNDS: {' '.join(fields)[:60]!r} does not fit")
         self._one_vector("BOUNDS", fields[1])
         j = self._column("BOUNDS", fields[2])
-        self.bound_line[j] = self.lines.number
         value = self._number(fields[3]) if needs_value else 0.0
         if kind in ("LO", "FX", "FR", "MI"):
             self._set(self.lower, j, -np.inf if not needs_value else value, "a lower bound")
@@ -229,16 +274,22 @@ class _QpsFile:
             self._set(self.upper, j, np.inf if not needs_value else value, "an upper bound")
 
     def _read_triangle(self, fields: list[str]) -> None:
-        i, j, value = self._read_hessian(fields)
-        if i != j:
-            self._set(self.hessian, (j, i), value, "an entry of the quadratic objective (one triangle is listed)")
+        for i, j, value in self._pairs(fields):
+            self._set(self.hessian, (i, j), value, "an entry of the quadratic objective")
+            if i != j:
+                self._set(self.hessian, (j, i), value, "an entry of the quadratic objective (one triangle is listed)")
 
-    def _read_hessian(self, fields: list[str]) -> tuple[int, int, float]:
-        if len(fields) != 3:
+    def _read_hessian(self, fields: list[str]) -> None:
+        for i, j, value in self._pairs(fields):
+            self._set(self.hessian, (i, j), value, "an entry of the quadratic objective")
+
+    def _pairs(self, fields: list[str]) -> Iterator[tuple[int, int, float]]:
+        """Yield the entries of a line: a column, and one or two times another column and a value."""
+        if len(fields) not in (3, 5):
             raise self.lines.error(f"two columns and a value were expected, but {' '.join(fields)[:60]!r} came")
-        (i, j), value = (self._column("the quadratic objective", name) for name in fields[:2]), self._number(fields[2])
-        self._set(self.hessian, (i, j), value, "an entry of the quadratic objective")
-        return i, j, value
+        i, *others = (self._column("the quadratic objective", name) for name in (fields[0], *fields[1::2]))
+        for j, text in zip(others, fields[2::2]):
+            yield i, j, self._number(text)
 
     # ---- the parts of a line
 
@@ -283,17 +334,22 @@ class _QpsFile:
 
     def program(self) -> QuadraticProgram:
         n, m = len(self.columns), len(self.row_types)
+        if self.objective_name and not self.has_objective:
+            raise ProgramError(f"{self.lines.path}: OBJNAME: {self.objective_name[:60]!r} is no N row of ROWS")
+        sign = -1.0 if self.sense == "MAX" else 1.0
         l, u = self._row_sides()
         lb, ub = self._bounds()
         q = _vector(self.objective, n, 0.0)
-        P = self.sign * _matrix(self.hessian, (n, n)) if self.hessian else None
+        P = sign * _matrix(self.hessian, (n, n)) if self.hessian else None
         try:
-            return QuadraticProgram(
-                P, self.sign * q, A=_matrix(self.matrix, (m, n)), l=l, u=u, lb=lb, ub=ub,
-                offset=-self.sign * self.rhs.get(-1, 0.0),
+            program = QuadraticProgram(
+                P, sign * q, A=_matrix(self.matrix, (m, n)), l=l, u=u, lb=lb, ub=ub,
+                offset=-sign * self.rhs.get(-1, 0.0),
             )  # fmt: skip
         except ProgramError as error:
             raise ProgramError(f"{self.lines.path}: {error}") from None
+        program.maximize = self.sense == "MAX"
+        return program
 
     def _row_sides(self) -> tuple[np.ndarray, np.ndarray]:
         m = len(self.row_types)
@@ -312,10 +368,11 @@ class _QpsFile:
         n = len(self.columns)
         ub = no_side_beyond(_vector(self.upper, n, np.inf))
         lb = no_side_beyond(_vector(self.lower, n, np.nan))
-        lb = np.where(np.isnan(lb), np.where(ub < 0.0, -np.inf, 0.0), lb)
-        for j in np.flatnonzero((lb > ub) | (lb == np.inf) | (ub == -np.inf)).tolist():
-            raise self.lines.error(f"BOUNDS: {lb[j]:g} <= x <= {ub[j]:g} is empty", self.bound_line[j])
-        return lb, ub
+        return np.where(np.isnan(lb), np.where(ub < 0.0, -np.inf, 0.0), lb), ub
+
+
+def _unquoted(text: str) -> str:
+    return text.strip("'\"").upper()
 
 
 def _fortran_number(text: str) -> float:
@@ -342,22 +399,24 @@ def write_qps(program: QuadraticProgram, path: str | Path) -> None:
 
     All numbers have all their digits; only the upper side of a row with two finite sides may be read with another
     last digit, as the format stores the difference of the sides.  Rows without sides become N rows, which readers
-    ignore.  A `LowRank` P is written as a full matrix.
+    ignore, and a row with l > u becomes two rows.  A `LowRank` P is written as a full matrix.  A program with
+    `maximize = True` is written as the maximization that it was read from.
     """
-    l, u = program.l, program.u
+    sign = -1.0 if program.maximize else 1.0
+    A, l, u = _without_crossed_rows(program)
     kind = np.where(l == u, "E", np.where(np.isfinite(l), "G", np.where(np.isfinite(u), "L", "N")))
     rhs = np.where(np.isfinite(l), l, np.where(np.isfinite(u), u, 0.0))
     two_sided = np.isfinite(l) & np.isfinite(u) & (l != u)
 
-    parts = ["NAME", "ROWS", " N OBJ", *(f" {kind} R{i}" for i, kind in enumerate(kind.tolist(), start=1)), "COLUMNS"]
-    A = program.A
-    for j, cost in enumerate(program.q.tolist(), start=1):
+    parts = ["NAME", *(["OBJSENSE", " MAX"] if program.maximize else []), "ROWS", " N OBJ"]
+    parts += [*(f" {kind} R{i}" for i, kind in enumerate(kind.tolist(), start=1)), "COLUMNS"]
+    for j, cost in enumerate((sign * program.q).tolist(), start=1):
         parts.append(f" C{j} OBJ {cost!r}")
         entries = slice(A.indptr[j - 1], A.indptr[j])
         parts += [f" C{j} R{i + 1} {v!r}" for i, v in zip(A.indices[entries].tolist(), A.data[entries].tolist())]
     parts.append("RHS")
     if program.offset:
-        parts.append(f" RHS OBJ {-program.offset!r}")
+        parts.append(f" RHS OBJ {-sign * program.offset!r}")
     parts += [f" RHS R{i + 1} {rhs[i].item()!r}" for i in np.flatnonzero(rhs).tolist()]
     if two_sided.any():
         parts.append("RANGES")
@@ -365,11 +424,21 @@ def write_qps(program: QuadraticProgram, path: str | Path) -> None:
     parts += ["BOUNDS", *_bound_lines(program.lb, program.ub)]
     if program.P is not None:
         P = program.P.toarray() if isinstance(program.P, LowRank) else program.P
-        triangle = sp.coo_array(sp.tril(P))
+        triangle = sp.coo_array(sign * sp.tril(P))
         parts.append("QUADOBJ")
         for i, j, value in zip(triangle.row.tolist(), triangle.col.tolist(), triangle.data.tolist()):
             parts.append(f" C{j + 1} C{i + 1} {value!r}")
     write_text(path, "\n".join([*parts, "ENDATA", ""]))
+
+
+def _without_crossed_rows(program: QuadraticProgram) -> tuple[sp.csc_array, np.ndarray, np.ndarray]:
+    """Return (A, l, u); a row with l > u has lost its upper side to a row at the end, as the format cannot state it."""
+    A, l, u = program.A, program.l, program.u
+    crossed = np.flatnonzero(l > u)
+    if not crossed.size:
+        return A, l, u
+    ends = np.concatenate([np.where(l > u, np.inf, u), u[crossed]])
+    return sp.vstack([A, A[crossed]], format="csc"), np.append(l, np.full(crossed.size, -np.inf)), ends
 
 
 def _bound_lines(lb: np.ndarray, ub: np.ndarray) -> Iterator[str]:
@@ -379,7 +448,7 @@ def _bound_lines(lb: np.ndarray, ub: np.ndarray) -> Iterator[str]:
             continue
         if lower == -np.inf:
             yield f" MI BOUND C{j}"
-        elif lower != 0.0:
+        elif lower != 0.0 or upper < 0.0:  # A negative UP alone removes the lower bound.
             yield f" LO BOUND C{j} {lower!r}"
         if upper != np.inf:
             yield f" UP BOUND C{j} {upper!r}"

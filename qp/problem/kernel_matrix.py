@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from socp.compiled.memory import check_room
 from socp.problem.checks import ArrayLike, ProgramError, as_dense, as_number, as_vector, check_finite
 from socp.problem.hessian import Hessian
 
@@ -99,6 +100,18 @@ class KernelMatrix(Hessian):
     def cache_bytes(self) -> int:
         """Size of the row cache in bytes."""
         return int(self.cache_size * 2**20)
+
+    @property
+    def semidefinite(self) -> bool:
+        """Argument `semidefinite`, after it was decided."""
+        return self.is_semidefinite
+
+    def portable(self) -> Any:
+        """Return P as it is, or in full if its kernel is a function."""
+        if isinstance(self.kernel, str):
+            return self
+        check_room(8.0 * self.order**2, f"P in full, {self.order} by {self.order},")
+        return self.toarray()
 
     @property
     def shape(self) -> tuple[int, int]:

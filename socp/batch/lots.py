@@ -52,7 +52,7 @@ def solve_batch(
 
     In each thread ``new_solver()`` returns the function (i, settings) that solves program i alone.
     """
-    watch, left = Watch(settings.time_limit), np.arange(len(many))
+    watch, left, many._settings = Watch(settings.time_limit), np.arange(len(many)), settings
     many.setup_time = time.perf_counter() - started
     for lot in lots:
         watch.work(lot.tasks(), lot.worker, settings.threads)

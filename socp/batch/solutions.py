@@ -10,6 +10,7 @@ import numpy as np
 
 from ..derivatives.cones import Gradient, Tangent, linearize, linearize_many
 from ..problem.checks import ProgramError
+from ..problem.settings import Settings
 from ..problem.solution import TIMINGS, TRACE, KeepsProgram, Solution
 from ..problem.status import Status
 
@@ -23,6 +24,21 @@ MESSAGES = {
     Status.PRIMAL_INFEASIBLE: "(y, z) certifies that no feasible point exists",
     Status.DUAL_INFEASIBLE: "the objective falls for ever along x",
 }
+
+
+class _Linearize:
+    """Function (answer, smoothing) that linearizes program `i` of a batch, which is made at its first use."""
+
+    def __init__(self, linearize: Any, programs: Any, i: int) -> None:
+        self._linearize, self._programs, self._i = linearize, programs, i
+
+    @functools.cached_property
+    def args(self) -> tuple[Any]:
+        """The program, as in the partial functions of single answers."""
+        return (self._programs.program(self._i),)
+
+    def __call__(self, answer: Any, smoothing: float) -> Any:
+        return self._linearize(*self.args, answer, smoothing)
 
 
 class Answers(KeepsProgram, Generic[One]):
@@ -43,6 +59,7 @@ class Answers(KeepsProgram, Generic[One]):
     linearize: ClassVar[Any]  # functions that linearize the optimality conditions at one answer, at all answers
     linearize_many: ClassVar[Any]
     _kept = "_programs"
+    _settings: Settings | None = None
     _programs: Any = None  # object whose method `program(i)` returns program i, for derivatives
     status: np.ndarray
     x: np.ndarray
@@ -89,8 +106,8 @@ class Answers(KeepsProgram, Generic[One]):
             timings={**dict.fromkeys(TIMINGS, 0.0), "rest": setup_time + solve_time},
         )  # fmt: skip
         if self._programs is not None:
-            program, linearize = functools.cache(lambda: self._programs.program(i)), type(self).linearize
-            found._linearize = lambda answer, smoothing: linearize(program(), answer, smoothing)  # type: ignore[attr-defined]
+            found._linearize = _Linearize(type(self).linearize, self._programs, i)  # type: ignore[attr-defined]
+        found._settings = self._settings  # type: ignore[attr-defined]
         return found
 
     def __iter__(self) -> Iterator[One]:

@@ -67,13 +67,15 @@ def read_cbf(path: str | Path, max_bytes: int = MAX_BYTES) -> ConeProgram:
         The variables are in the order of the file.  The rows of A are the L= domains.  The rows of G are all L+ and
         L- domains as one `NonNeg`, then one `SecondOrder` for each Q and QR.  In each of these lists the domains of
         variables precede the domains of constraints, in the order of the file.  Free domains give no rows.
-        A maximization is turned into the minimization of :math:`-g^\top x - g_0`.
+        A maximization is turned into the minimization of :math:`-g^\top x - g_0`, and the program has
+        `maximize = True`.
 
     Raises
     ------
     ProgramError
         The file is malformed, or uses features that a `ConeProgram` lacks (integers, other cones, a sequence of
-        programs); the message has the line and the section.  Entries that are given twice are added up.
+        programs); the message has the line and the section.  Sections of such features that are empty are read.
+        Entries that are given twice are added up.
 
     Examples
     --------
@@ -109,14 +111,14 @@ class _CbfFile:
 
     def read_section(self) -> None:
         section = self.lines.read("a section").strip()
-        if section in _UNSUPPORTED:
-            raise self.lines.error(f"section {section} ({_UNSUPPORTED[section]}) is not supported")
         if section in self.seen:
             raise self.lines.error(f"section {section} comes a second time")
         if section != "VER" and "VER" not in self.seen:
             raise self.lines.error(f"a CBF file begins with section VER, but {section[:60]!r} came")
         self.seen.add(section)
-        if section == "VER":
+        if section in _UNSUPPORTED:
+            self._skip_empty(section)
+        elif section == "VER":
             self._read_version()
         elif section == "OBJSENSE":
             self._read_sense()
@@ -128,6 +130,12 @@ class _CbfFile:
             self._read_coordinates(section)
         else:
             raise self.lines.error(f"section {section[:60]!r} is unknown")
+
+    def _skip_empty(self, section: str) -> None:
+        """Read the counts of a section that a `ConeProgram` lacks; raise ProgramError unless all are zero."""
+        header = self.lines.number
+        if section == "CHANGE" or self.lines.at_end or set(self.lines.read("its size").split()) != {"0"}:
+            raise self.lines.error(f"section {section} ({_UNSUPPORTED[section]}) is not supported", header)
 
     def _read_version(self) -> None:
         (version,) = self.lines.read_integers(1, "the version of the format")
@@ -206,7 +214,7 @@ class _CbfFile:
         T = _rotation(kinds[is_second] == "QR", dims[is_second])
         cones: list[Cone] = [NonNeg(linear.size)] if linear.size else []
         cones += [SecondOrder(dim) for dim in dims[is_second].tolist()]
-        return ConeProgram(
+        program = ConeProgram(
             c=self.sign * _dense(self.tables["OBJACOORD"], n),
             G=sp.vstack([-(sign @ F[linear]), -(T @ F[second])]),
             h=np.concatenate([sign @ f[linear], T @ f[second]]),
@@ -215,6 +223,8 @@ class _CbfFile:
             b=-f[zero],
             offset=self.sign * self.constant,
         )
+        program.maximize = self.sign < 0.0
+        return program
 
 
 def _dense(table: np.ndarray, size: int) -> np.ndarray:
@@ -237,7 +247,8 @@ def write_cbf(program: ConeProgram, path: str | Path) -> None:
     """Write a cone program without quadratic objective in CBF, version 1, packed when `path` ends in ``.gz``.
 
     All variables are free; A x - b is written as an L= domain and h - G x as L+ and Q domains, every number with
-    all its digits.  Cones without rows, and rows with ``h = +inf``, which always hold, are left out.
+    all its digits.  Cones without rows, and rows with ``h = +inf``, which always hold, are left out.  A program with
+    `maximize = True` is written as the maximization that it was read from.
 
     Raises
     ------
@@ -257,13 +268,14 @@ def write_cbf(program: ConeProgram, path: str | Path) -> None:
     M = sp.vstack([program.A, -program.G[np.flatnonzero(kept)]], format="coo")
     shift = np.concatenate([-program.b, program.h[kept]])
 
-    parts = ["VER", "1", "", "OBJSENSE", "MIN", "", "VAR", f"{program.n} {min(program.n, 1)}"]
+    sense, sign = ("MAX", -1.0) if program.maximize else ("MIN", 1.0)
+    parts = ["VER", "1", "", "OBJSENSE", sense, "", "VAR", f"{program.n} {min(program.n, 1)}"]
     parts += [f"F {program.n}", ""] if program.n else [""]
     if domains:
         parts += ["CON", f"{shift.size} {len(domains)}", *(f"{kind} {dim}" for kind, dim in domains), ""]
-    parts += _coordinates("OBJACOORD", program.c)
+    parts += _coordinates("OBJACOORD", sign * program.c)
     if program.offset:
-        parts += ["OBJBCOORD", repr(program.offset), ""]
+        parts += ["OBJBCOORD", repr(sign * program.offset), ""]
     parts += _coordinates("ACOORD", M.data, M.row, M.col)
     parts += _coordinates("BCOORD", shift)
     write_text(path, "\n".join(parts))

@@ -499,6 +499,7 @@ class Run:
             solve_time=self.solve_time, message=self.message, trace=self.trace, timings=timings, plan=self.plan,
         )  # fmt: skip
         solution._linearize = functools.partial(linearize, program)
+        solution._settings = self.settings.without_callback
         return solution
 
     def unscale(self, point: Point) -> Point4:

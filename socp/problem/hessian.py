@@ -136,6 +136,10 @@ class Hessian:
         """Return (F, d) with P = F F' + diag(d)."""
         raise NotImplementedError
 
+    def portable(self) -> Any:
+        """Return P as a program stores it, in a form that a file can hold."""
+        return self.source
+
     def forget_rank(self) -> None:
         """Discard a known factor: the entries are about to change."""
 
@@ -369,6 +373,7 @@ class WithHessian:
     """Base class of programs with a quadratic term P."""
 
     P: Any
+    maximize = False  # True if the program was read as the maximization of the negative of its objective
     _hessian: Hessian | None = None
 
     @classmethod

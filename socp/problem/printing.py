@@ -53,18 +53,29 @@ def _cell(value: float, width: int, digits: int) -> str:
     return "------".rjust(width) if math.isnan(value) else f"{value:{width}.{digits}e}"
 
 
-def facts(solution: Any) -> dict[str, str]:
-    """Return the facts on a solution as text by name; residuals are relative, as the solver measured them."""
+def facts(solution: Any, maximize: bool = False) -> dict[str, str]:
+    """Return the facts on a solution as text by name; residuals are relative, as the solver measured them.
+
+    If `maximize`, the objectives are those of the maximization whose negative was minimized.
+    """
     found = {"status": f"{solution.status.value}: {solution.message}"}
     if not solution.status.is_infeasible:
-        found["objective"] = f"{solution.objective:.12g}"
-        found["dual objective"] = f"{solution.dual_objective:.12g}"
+        found["objective"] = f"{own_value(solution.objective, maximize):.12g}"
+        found["dual objective"] = f"{own_value(solution.dual_objective, maximize):.12g}"
     found["residuals"] = (
         f"primal {solution.primal_residual:.1e}, dual {solution.dual_residual:.1e}, gap {solution.gap:.1e}"
     )
     found["iterations"] = str(solution.iterations)
     found["seconds"] = f"{solution.solve_time:.3g} after {solution.setup_time:.3g} of set-up"
     return found
+
+
+MAXIMIZED = "maximization, solved as the minimization of the negative objective"
+
+
+def own_value(objective: float, maximize: bool) -> float:
+    """Return the value of the caller's objective, the negative of `objective` for a maximization."""
+    return 0.0 - objective if maximize else objective
 
 
 def footer(solution: Any) -> None:

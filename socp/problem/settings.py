@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import inspect
@@ -205,6 +206,11 @@ class Settings:
                 raise ProgramError(f"unknown setting {name!r}{did_you_mean(name, CHECKS)}; {known}")
             values[ours] = CHECKS[ours](name, value)
         self.__dict__.update(values)
+
+    @property
+    def without_callback(self) -> Settings:
+        """The settings without the callback, which would keep alive all that it refers to."""
+        return self if self.callback is None else dataclasses.replace(self, callback=None)
 
     @property
     def sifting(self) -> bool:

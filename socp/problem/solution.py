@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
-from collections.abc import Callable
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -15,6 +16,8 @@ from ..verify.stopping import Residuals
 from .checks import ArrayLike, ProgramError
 from .plot import plot
 from .printing import html_summary
+from .report import write_report
+from .settings import Settings
 from .status import Status
 
 if TYPE_CHECKING:
@@ -80,7 +83,9 @@ class Answer(KeepsProgram):
     """Base class of the solutions of cone programs and of quadratic programs."""
 
     status: Status
-    _linearize: Callable[[Any, float], Any] | None = None  # (answer, smoothing) -> linearization; set by solvers
+    # (answer, smoothing) -> linearization, with the program as its first argument; set by solvers
+    _linearize: functools.partial[Any] | None = None
+    _settings: Settings | None = None  # of the solve, without the callback
 
     if not TYPE_CHECKING:
 
@@ -118,10 +123,27 @@ class Answer(KeepsProgram):
         """Return the linearization of the answer; raise ProgramError unless it is optimal and has its program."""
         if self.status is not Status.OPTIMAL:
             raise ProgramError(f"only an optimal answer has a derivative, but the status is {self.status.value!r}")
+        return self._with_program()(self, smoothing)
+
+    def _with_program(self) -> functools.partial[Any]:
+        """Return `_linearize`; raise ProgramError if the answer has come without its program."""
         self._complete()
         if self._linearize is None:
             raise ProgramError("the answer has come without its program, as out of a pickle: solve it here")
-        return self._linearize(self, smoothing)
+        return self._linearize
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write program, settings, versions and the figures of this answer to a file ``.json``, for a bug report.
+
+        ``centralpath solve FILE.json`` solves the program again with these settings and prints both answers.  A
+        callback and the point of a warm start are not written.
+
+        Raises
+        ------
+        ProgramError
+            The name does not end in ``.json``, or the answer was unpickled, without its program.
+        """
+        write_report(path, self._with_program().args[0], self._settings, self)
 
     def plot(self) -> Any:
         """Return a matplotlib figure of the trace: residuals, gap and mu, and steps, by iteration.

@@ -64,6 +64,14 @@ def test_solve_of_a_cone_program_with_verbose_prints_the_iterations(tmp_path, ca
     assert "objective    7.5 (dual 2.5)" in told and "primal 2.0e-03, dual 4.0e-03, gap 5.0e-03" in told
 
 
+def test_solve_of_a_maximization_prints_its_own_value(tmp_path, capsys):
+    (tmp_path / "max.cbf").write_text(CBF.replace("MIN", "MAX"))
+    assert command.main(["solve", str(tmp_path / "max.cbf")]) == 0
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line)
+    value, dual = (float(word.strip("(dual)")) for word in lines["objective"].split(" (dual "))
+    assert "maximization" in lines["program"] and value == pytest.approx(1.0, rel=1e-7) == dual
+
+
 def test_a_certificate_is_printed_with_its_error_and_written_without_a_point(tmp_path, capsys):
     path, out = tmp_path / "lpi.mat", tmp_path / "x.json"
     write_struct(path)
@@ -144,7 +152,7 @@ def test_a_campaign_tells_where_programs_that_failed_are_kept_if_any_are(paths, 
     found.failures += [campaign.Failure("qp_tiny", 0, k, Verdict("wrong", ""), path) for k, path in enumerate(paths)]
     monkeypatch.setattr(campaign, "run", lambda *given: found)
     assert command.main(["fuzz", "--programs", "1", "--out", "kept"]) == (1 if paths else 0)
-    told = "kept in kept; solve one: python -m bench solve kept/NAME.npz" in capsys.readouterr().out
+    told = "kept in kept; solve one: python -m bench solve kept/NAME.json" in capsys.readouterr().out
     assert told == any(paths)
     for differing in (0, 2):
         monkeypatch.setattr(command.batches, "run", lambda *given, differing=differing: (found, differing))

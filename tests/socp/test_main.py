@@ -92,6 +92,19 @@ def test_a_quadratic_program_is_solved_and_an_infeasible_one_has_no_objective(tm
     assert lines["status"].startswith("primal_infeasible: ") and "objective" not in lines
 
 
+def test_a_maximization_tells_its_own_value(tmp_path, capsys):
+    (tmp_path / "max.mps").write_text("OBJSENSE MAX\nROWS\n N c\n L r\nCOLUMNS\n x c 1 r 1\nRHS\n B r 4 c 3\nENDATA\n")
+    (tmp_path / "max.cbf").write_text(CBF.replace("MIN", "MAX"))
+    least = socp.solve(cbf.read(tmp_path / "max.cbf")).objective
+    for main, name, value in ((quadratic_command.main, "max.mps", 1.0), (command.main, "max.cbf", -least)):
+        assert main([str(tmp_path / name), "--verbose"]) == 0
+        shown = capsys.readouterr().out
+        assert shown.splitlines()[0].endswith(", maximization, solved as the minimization of the negative objective")
+        lines = dict(line.split(maxsplit=1) for line in shown.splitlines() if line)
+        assert float(lines["objective"]) == pytest.approx(value, rel=1e-7) != 0.0
+        assert float(lines["dual"].removeprefix("objective")) == pytest.approx(value, rel=1e-7)
+
+
 @pytest.mark.parametrize(("made", "left_out"), [(command, QP_ONLY), (quadratic_command, ())])
 def test_every_setting_is_an_option_with_its_default_and_its_words(made, left_out, capsys):
     with pytest.raises(SystemExit):

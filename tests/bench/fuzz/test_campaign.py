@@ -153,7 +153,7 @@ def test_the_command_with_one_program(tmp_path, capsys):
     assert command.main(arguments) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("cone_tiny 4: optimal") and "in exact arithmetic primal residual" in printed
-    assert "cone_tiny_0_4.npz" in printed and (tmp_path / "cone_tiny_0_4.npz").is_file()
+    assert "cone_tiny_0_4.json" in printed and (tmp_path / "cone_tiny_0_4.json").is_file()
 
 
 def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeypatch):
@@ -163,5 +163,5 @@ def test_the_exit_code_says_whether_anything_was_wrong(tmp_path, capsys, monkeyp
     printed = capsys.readouterr().out
     assert "WRONG  python -m bench fuzz --family qp_tiny --seed 0 --only 1" in printed
     assert printed.count("as an example") == 2 and "0 missed of 2 in which an answer is planted" in printed
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.npz", "qp_tiny_0_1.npz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["qp_tiny_0_0.json", "qp_tiny_0_1.json"]
     assert f"python -m bench solve {tmp_path}" in printed

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import qp.files.mat
 from qp import LowRank, QuadraticProgram
 from qp.files import matlab
+from qp.files.qps import _QpsFile
 from socp import ProgramError
 from tests.support.data import data_folder
 from tests.support.sparse_matrices import random_sparse
@@ -84,6 +85,27 @@ SAME = {
     ),
     "other line ends": (SMALL.replace("\n", "\r\n"), (None, True, False)),
     "QSECTION names the objective": (SMALL.replace("QUADOBJ", "QSECTION      COST"), (None,)),
+    "a line of QUADOBJ may have two entries": (SMALL.replace(
+        "    X         X                  2.0\n    X         Y                  0.5\n",
+        "    X         X                  2.0   Y                  0.5\n"
+    ), (None, True, False)),
+    "the sense may stand in the first column": (SMALL.replace("ROWS\n", "OBJSENSE\nMIN\nROWS\n", 1), (None, True)),
+    "OBJNAME names the objective": (SMALL.replace(" N  COST\n", " N  FIRST\n N  COST\n").replace(
+        "ROWS\n", "OBJNAME\n    COST\nROWS\n", 1), (None, True)),
+    "OBJNAME may stand in the first column": (SMALL.replace(" N  COST\n", " N  FIRST\n N  COST\n").replace(
+        "ROWS\n", "OBJSENSE\nMIN\nOBJNAME\nCOST\nROWS\n", 1), (None, True)),
+    "OBJNAME may take one line": (SMALL.replace("ROWS\n", "OBJNAME COST\nROWS\n", 1), (None, True)),
+    "other N rows may have ranges": (
+        SMALL.replace("BOUNDS\n", "    RNG       OTHER              5.0\nBOUNDS\n"), (None, True)
+    ),
+    "comments follow a $": (SMALL.replace("COST               1.0   LIM1               1.0\n    X         LIM2     ",
+        "COST               1.0   $LIM1              9.0\n    X         LIM1               1.0   $ one\n    X         "
+        "LIM2     ").replace(" L  LIM1", " L  LIM1      $ a limit").replace("BOUNDS", "BOUNDS $ of x"), (None, True)),
+    "names may begin with a $": (SMALL.replace("LIM1 ", "$IM1 ").replace("LIM1\n", "$IM1\n").replace(
+        " RHS  ", " $HS  ").replace(" BND ", " $ND "), (None, True)),
+    "no column is between the markers": (SMALL.replace("    Z         COST ", "    M1        'MARKER'                 "
+        "'INTORG'\n    M2        'MARKER'                 'INTEND'\n    Z         COST "), (None, True)),
+    "a row may be called MARKER": (SMALL.replace("LIM1  ", "MARKER").replace("LIM1\n", "MARKER\n"), (None,)),
 }  # fmt: skip
 
 
@@ -105,7 +127,28 @@ def test_what_one_of_the_formats_cannot_read_is_refused_by_it(tmp_path):
 
 @pytest.mark.parametrize("sense", ["OBJSENSE\n    MAX\n", "OBJSENSE MAXIMIZE\n", "OBJSENSE\n  Maximise\n"])
 def test_maximization_is_minimization_of_the_negative(tmp_path, sense):
-    assert_small(qp.files.mat.read(written(tmp_path, SMALL.replace("ROWS\n", sense + "ROWS\n", 1))), sign=-1.0)
+    program = qp.files.mat.read(written(tmp_path, SMALL.replace("ROWS\n", sense + "ROWS\n", 1)))
+    assert_small(program, sign=-1.0)
+    assert program.maximize and not qp.files.mat.read(written(tmp_path, SMALL)).maximize
+    qp.files.mat.write(program, tmp_path / "again.qps")
+    again = qp.files.mat.read(tmp_path / "again.qps")
+    assert_small(again, sign=-1.0)
+    assert again.maximize and "OBJSENSE\n MAX\n" in (tmp_path / "again.qps").read_text()
+
+
+def test_the_crossed_bounds_of_a_file_are_for_the_program_to_judge(tmp_path):
+    file = _QpsFile(written(tmp_path, BOUND.format(bounds=" LO B X 3\n UP B X 1\n")), False, 1000)
+    assert np.concatenate(file._bounds()).tolist() == [3.0, 1.0]
+
+
+def test_crossed_sides_are_written_as_they_are(tmp_path):
+    data = {"A": sp.csc_array([[1.0], [2.0]]), "l": np.array([3.0, 0.0]), "u": np.array([1.0, 1.0])}
+    data |= {"lb": np.zeros(1), "ub": -np.ones(1), "P": None, "q": np.ones(1), "offset": 0.0}
+    qp.files.mat.write(QuadraticProgram.of_checked(**data), tmp_path / "p.qps")
+    file = _QpsFile(tmp_path / "p.qps", False, 1000)
+    assert np.concatenate(file._bounds()).tolist() == [0.0, -1.0]
+    assert [side.tolist() for side in file._row_sides()] == [[3.0, 0.0, -inf], [inf, 1.0, 1.0]]
+    assert file.matrix == {(0, 0): 1.0, (1, 0): 2.0, (2, 0): 1.0}
 
 
 ROW = "NAME\nROWS\n N C\n {kind} R\nCOLUMNS\n X C 1\n X R 1\nRHS\n RHS R {rhs}\n{range}ENDATA\n"
@@ -156,7 +199,21 @@ ERRORS = {
     "a column alone": (change("    Y         MYEQN             -1.0", "    Y"),
                        "line 14: COLUMNS: a column, a row and a value were expected, but 'Y' came"),
     "integers": (change("    Z         COST ", "    M1        'MARKER'                 'INTORG'\n    Z         COST "),
-                 "line 15: a MARKER of integer variables is not supported"),
+                 "line 15: a MARKER of integer variables is not supported; 'Z' is one"),
+    "marker of another kind": (change("    Z         COST ", "    M1        'MARKER'  'SOSORG'\n    Z         COST "),
+                               "line 15: a MARKER 'SOSORG' is not supported; INTORG and INTEND are"),
+    "second quadratic objective": (change("ENDATA", "QMATRIX\n    Z         Z                  1.0\nENDATA"),
+                                   "line 30: section QMATRIX states the quadratic objective, as section QUADOBJ did"),
+    "quadratic objective twice": (SMALL.replace("QUADOBJ", "QSECTION COST").replace("ENDATA", "QSECTION COST\nENDATA"),
+                                  "line 30: section QSECTION comes a second time"),
+    "empty sense": (change("ROWS\n", "OBJSENSE\nROWS\n"), "line 4: section OBJSENSE is empty"),
+    "sense twice": (change("ROWS\n", "OBJSENSE MAX\n    MIN\nROWS\n"), "line 4: OBJSENSE is given twice"),
+    "two names of the objective": (change("ROWS\n", "OBJNAME\n    COST OTHER\nROWS\n"),
+                                   "line 4: OBJNAME: one row was expected, before ROWS, but 'COST OTHER' came"),
+    "late name of the objective": (change("RHS\n", "OBJNAME\n    OTHER\nRHS\n"), "line 17: OBJNAME: one row was"),
+    "objective is no row": (change("ROWS\n", "OBJNAME LIM1\nROWS\n"), "p.qps: OBJNAME: 'LIM1' is no N row of ROWS"),
+    "integer by a comment": (change("    Z         COST ", "    M1        MARKER    INTORG $\n    Z         COST "),
+                             "line 15: a MARKER of integer variables is not supported; 'Z' is one"),
     "binary": (change(" UP BND       X ", " BV BND       X "), r"line 23: BOUNDS: BV \(integer or semi-continuous"),
     "integer bound": (change(" UP BND       X ", " LI BND       X "),
                       r"line 23: BOUNDS: LI \(integer or semi-continuous"),
@@ -167,8 +224,6 @@ ERRORS = {
     "bound with two values": (change(" UP BND       X                  4.0", " FR BND X 4.0 5.0"),
                               "line 23: BOUNDS: 'FR BND X 4.0 5.0' does not fit"),
     "bound twice": (change(" LO BND       Y ", " UP BND       X "), "line 24: an upper bound is given twice"),
-    "empty bounds": (change(" LO BND       Y                 -1.0", " LO BND       Y                  2.0"),
-                     "line 25: BOUNDS: 2 <= x <= 1 is empty"),
     "bound of nothing": (change(" UP BND       X ", " UP BND       W "),
                          "line 23: BOUNDS: column 'W' is not declared in COLUMNS"),
     "second vector": (change(" LO BND       Y ", " LO BN2       Y "),

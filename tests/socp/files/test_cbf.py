@@ -118,7 +118,11 @@ def test_every_cone_against_matrices_written_by_hand(tmp_path):
     np.testing.assert_allclose(program.h, h, atol=1e-14)
     np.testing.assert_array_equal(program.c, [-1.5] + [0.0] * 10 + [2.0])
     assert program.offset == 7.25
-    assert program.P is None
+    assert program.P is None and program.maximize
+    socp.files.cbf.write(program, tmp_path / "again.cbf")
+    again = socp.files.cbf.read(tmp_path / "again.cbf")
+    assert again.maximize and (again.offset, *again.c) == (7.25, *program.c)
+    assert "MAX" in (tmp_path / "again.cbf").read_text()
 
 
 def test_rotated_cone_holds_the_points_of_its_definition(tmp_path):
@@ -222,7 +226,16 @@ def test_a_quadratic_objective_is_not_written(tmp_path):
 
 HEAD = "VER\n3\nOBJSENSE\nMIN\nVAR\n2 1\nF 2\n"  # 7 lines
 
+
+def test_sections_of_what_a_program_lacks_may_be_empty(tmp_path):
+    empty = "INT\n0\nPSDVAR\n0\nPSDCON\n0\nPOWCONES\n0 0\nOBJFCOORD\n0\nFCOORD\n0\nHCOORD\n0\nDCOORD\n0\n"
+    program = socp.files.cbf.read(written(tmp_path, HEAD + empty + "OBJACOORD\n1\n1 3\n"))
+    assert program.c.tolist() == [0.0, 3.0] and not program.maximize
+
+
 ERRORS = {
+    "empty integers twice": (HEAD + "INT\n0\nINT\n0\n", "line 10: section INT comes a second time"),
+    "no count of integers": (HEAD + "INT\n", r"line 8: section INT \(integer variables\) is not supported"),
     "integers": (HEAD + "INT\n1\n0\n", r"line 8: section INT \(integer variables\) is not supported"),
     "matrix variables": (HEAD + "\nPSDVAR\n1\n3\n", r"line 9: section PSDVAR \(semidefinite variables\)"),
     "matrix constraints": (HEAD + "PSDCON\n1\n3\n", r"line 8: section PSDCON \(semidefinite constraints\)"),
