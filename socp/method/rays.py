@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import lstsq
 
 from ..problem.program import ConeProgram
 from ..verify.certificates import CERTAIN, ROUNDED, Ray, absorb, primal_certificate
 
 MOST_ROWS, MOST_ENTRIES = 1000, 4_000_000  # of the dense matrix of a repair
+RANK = 1e-13  # least pivot of independent rows
 ROUNDS = 8  # of repairs, each of which may violate other rows
 
 
@@ -80,7 +82,7 @@ def _changed(M: sp.csr_array, left: np.ndarray, v: np.ndarray) -> np.ndarray:
     dense *= size
     scale = np.abs(dense).max(axis=1, initial=0.0)
     scale[scale == 0.0] = 1.0
-    t = np.linalg.lstsq(dense / scale[:, None], left / scale, rcond=None)[0]
+    t = lstsq(dense / scale[:, None], left / scale, cond=RANK, overwrite_a=True, lapack_driver="gelsy")[0]
     changed = v.copy()
     changed[columns] -= size * t
     changed[columns[np.abs(1.0 - t) <= 64.0 * np.finfo(float).eps]] = 0.0  # what should vanish, vanishes

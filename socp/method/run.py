@@ -44,6 +44,7 @@ from .rays import repaired_direction, repaired_multipliers
 
 PATIENT = 0.1  # seconds after which the loop returns to check for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # Access to a member of an enumeration takes as long as a call.
+CLOSER = 0.01  # residual of a ray, relative to that of the last failed repair, from which a repair is tried again
 GROWN = 1e4  # multipliers of a failed run that are larger, relative to 1 + |c|, may not exist
 NO_RECORDS, WORDS = np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
 INTERRUPTED = "interrupted from the keyboard"
@@ -171,6 +172,7 @@ class Run:
         self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
         self.test: stopping.ConeTest = stopping.ConeTest(program) if test is None else test
         self.test.tol = settings.tol
+        self._repaired = {False: np.inf, True: np.inf}  # sizes of residuals at which repairs of rays have failed
         self.started = time.perf_counter()
         if state.settings is not settings:
             state.take_settings(settings)
@@ -414,13 +416,18 @@ class Run:
                     return True
             return False
 
+        size = self.state.dual_ray if unbounded else self.state.primal_ray
         if is_certain(map(self.unscale, (point.without_small_entries(form, self.settings.tol), point))):
+            pass
+        elif size > CLOSER * self._repaired[unbounded]:  # It is much like a ray that a repair has failed to mend.
             pass
         elif not unbounded:
             repaired = ((x, repaired_multipliers(self.program, y, z), s) for x, y, z, s in rays[:])
             is_certain((x, y, z, s) for x, (y, z), s in repaired)
         elif not is_certain(map(self.unscale, self._directions())):
             is_certain((repaired_direction(self.program, x), y, z, s) for x, y, z, s in rays[:])
+        if errors[-1] > certain and len(errors) > 2:
+            self._repaired[unbounded] = size
         best = int(np.argmin(errors))
         return errors[best], rays[best]
 
