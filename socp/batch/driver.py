@@ -202,7 +202,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         return FAILED
     tol, tol_abs, unit = w.tol, w.tol_abs * tau, w.objective_unit[lane]
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
-    gap = abs(primal - below)
+    gap = max(abs(primal - below), w.hidden[lane] / tau / tau)
     if (
         rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
         and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)

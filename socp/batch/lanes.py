@@ -112,13 +112,15 @@ def measure_gradient(w: Lanes) -> None:
     tau = w.tau
     multiply_hessian(w, x, Px)
     multiply_transposed(w, w.y, rd)
-    xPx, qx, dual, size, ray_dual, ray_P = splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    xPx, qx, hidden, dual = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
+    size, ray_dual, ray_P = splat(0.0), splat(0.0), splat(0.0)
     for j in range(w.n):
         p, c, v, g, u = load(Px, j), load(q, j), load(x, j), load(rd, j), load(unit, j)
         xPx += p * v
         qx += c * v
         ct = c * tau
         d = g + p + ct
+        hidden = largest(absolute(d * v), hidden)
         dual = largest(absolute(d) * u, dual)
         ray_P = largest(absolute(p) * u, ray_P)
         size = largest(absolute(ct) * u, size)
@@ -126,6 +128,7 @@ def measure_gradient(w: Lanes) -> None:
         store(rd, j, d)
     w.xPx = xPx
     w.qx = qx
+    w.hidden = hidden
     w.dual = dual
     w.dual_size = largest(size, ray_P)
     w.ray_dual = ray_dual

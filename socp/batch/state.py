@@ -38,7 +38,7 @@ class Lanes(Structure):
     eta, B = matrix(), matrix()
     rhs, residual, product = matrix(), matrix(), matrix()
     C, T, pivots = matrix(), matrix(), matrix()
-    tau, kappa, mu, xPx, qx, hz, overlap, slope = (lane_numbers() for _ in range(8))
+    tau, kappa, mu, xPx, qx, hidden, hz, overlap, slope = (lane_numbers() for _ in range(9))
     rows, rows_size, equal_rows, equal_size, bounds, dual, dual_size, last_dual = (lane_numbers() for _ in range(8))
     ray_dual, ray_P, ray_rows, fresh, refine = (lane_numbers() for _ in range(5))
     keep, change, target, size, objective_unit = (lane_numbers() for _ in range(5))

@@ -269,7 +269,7 @@ def estimate(state: State) -> None:
     found[ROWS], found[SCALES + ROWS] = newton.rows / tau, newton.rows_size / tau
     found[CONE], found[SCALES + CONE] = newton.cone / tau, newton.cone_size / tau
     found[DUAL], found[SCALES + DUAL] = newton.dual / tau, newton.dual_size / tau
-    found[GAP] = abs(primal_objective - dual_objective)
+    found[GAP] = max(abs(primal_objective - dual_objective), newton.hidden / tau**2 / f)
     found[SCALES + GAP] = form.objective_unit + max(abs(primal_objective), abs(dual_objective))
     (primal, dual), gap = relative_residuals(newton), found[GAP] / found[SCALES + GAP]
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf

@@ -119,8 +119,8 @@ class Newton(Structure):
         |g| |M'v| and |c| max(|Px|, |M x + (0, s)|) in equilibrated units: residuals of rays in any units of the data.
     mu : float
         (s'z + tau kappa) / (degree + 1).
-    xPx, cx, gv : float
-        x'Px, c'x, g'v.
+    xPx, cx, gv, hidden : float
+        x'Px, c'x, g'v, max |x_j rx_j|.
     w, eta, lam : arrays
         Nesterov-Todd scaling and scaled point (see `cones.scaling`).
     u2, u1 : arrays
@@ -143,7 +143,7 @@ class Newton(Structure):
     rows, cone, dual, norm_Px = number(), number(), number(), number()
     rows_size, cone_size, dual_size, tol = number(), number(), number(), number()
     norm_Ax, norm_Gx, norm_Mtv, norm_Mxs = number(), number(), number(), number()
-    primal_ray, dual_ray = number(), number()
+    primal_ray, dual_ray, hidden = number(), number(), number()
     Mdx = floats("p + m")
     lam = floats("m")
     q, r_scaled = floats("n + p + m"), floats("n + p + m")
@@ -185,13 +185,13 @@ def measure(newton: Newton, point: Point) -> None:
     n, p, c, g, D, E, tau = form.n, form.p, form.c, form.g, form.D, form.E, point.tau
     multiply_hessian(form, u, Px)
     multiply_M_both(form, u, u[n:], r[n:], Mtv)
-    dual, size_Px, size_Mtv = 0, 0, 0
+    dual, hidden, size_Px, size_Mtv = 0, 0, 0, 0
     own_Mtv, own_Mx, own_c, own_g = 0, 0, 0, 0  # in equilibrated units
     for j in range(n):
         unscale = 1.0 / (form.cost_scale * D[j])
         r[j] = Px[j] + Mtv[j] + c[j] * tau
         own_Mtv, own_Mx, own_c = max(own_Mtv, bits(Mtv[j])), max(own_Mx, bits(Px[j])), max(own_c, bits(c[j]))
-        dual = max(dual, bits(r[j] * unscale))
+        dual, hidden = max(dual, bits(r[j] * unscale)), max(hidden, bits(r[j] * u[j]))
         size_Px = max(size_Px, bits(Px[j] * unscale))
         size_Mtv = max(size_Mtv, bits(Mtv[j] * unscale))
     rows, size_Ax, cone, size_Gx, size_Gxs = 0, 0, 0, 0, 0
@@ -210,7 +210,7 @@ def measure(newton: Newton, point: Point) -> None:
     xPx, cx = dot_within(Px, 0, u, 0, n), dot_within(c, 0, u, 0, n)
     gv, sz = dot_within(g, 0, u, n, g.size), dot_within(s, 0, u, n + p, s.size)
     norm_Ax, norm_Gx, norm_Px = from_bits(size_Ax), from_bits(size_Gx), from_bits(size_Px)
-    newton.xPx, newton.cx, newton.gv = xPx, cx, gv
+    newton.xPx, newton.cx, newton.gv, newton.hidden = xPx, cx, gv, from_bits(hidden)
     newton.rows, newton.cone, newton.dual = from_bits(rows), from_bits(cone), from_bits(dual)
     newton.norm_Ax, newton.norm_Gx, newton.norm_Px, newton.norm_Mtv = norm_Ax, norm_Gx, norm_Px, from_bits(size_Mtv)
     newton.norm_Mxs = max(norm_Ax, from_bits(size_Gxs))

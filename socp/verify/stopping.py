@@ -9,7 +9,8 @@ Everything is relative, in infinity norms and the caller's units, each block by 
     gap      |primal objective - dual objective|               <= tol (w + max(|primal|, |dual|))
 
 with the objective's unit w = min(1, 100 max(|c|, diag P)), or 1 if both are 0: a small objective is tested by its own
-size.
+size.  The gap is at least |x_j| times the dual residual in each column j: where x is large, a residual that is small beside
+others may be what the objective is still to fall by.
 
 A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
 has multipliers; the blocks are measured alike, whatever the program.
@@ -442,7 +443,7 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     The scale of the dual residual is the `objective_unit` at first.
     """
     unit = found[SCALES + DUAL]
-    n, worst, size, trap = c.size, 0.0, 0.0, 0.0
+    n, worst, size, trap, hidden = c.size, 0.0, 0.0, 0.0, 0.0  # hidden: max |x_j r_j| for the gradient r
     xPx, xPx_low, cx, cx_low = 0.0, 0.0, 0.0, 0.0
     for j in range(n):
         part, low = Px[j] + c[j], Px[n + j] + dual[n + j]
@@ -450,6 +451,7 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
         dual[j] = rounded(total, low + (sum_error(Px[j], c[j], part) + sum_error(part, dual[j], total)))
         worst, size = max(worst, beyond(dual[j], lost, j)), max(size, abs(Px[j]), abs(c[j]))
         trap += 0.0 * dual[j] + 0.0 * x[j]
+        hidden = max(hidden, abs(x[j]) * beyond(dual[j], lost, j))
         xPx, xPx_low = add_product(x[j], Px[j], xPx, xPx_low + x[j] * Px[n + j])
         cx, cx_low = add_product(x[j], c[j], cx, cx_low)
     gv, gv_low, half, total = found[SUPPORT], found[SUPPORT_LOW], 0.5 * xPx, xPx + cx
@@ -458,7 +460,7 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     primal = rounded(primal, sum_error(half, cx, primal) + (0.5 * xPx_low + cx_low))
     below = rounded(below, sum_error(half, gv, below) + (0.5 * xPx_low + gv_low))
     found[DUAL], found[SCALES + DUAL] = max(found[DUAL], worst) + trap, unit + size
-    found[GAP], found[SCALES + GAP] = abs(rounded(gap, gap_low)), unit + max(abs(primal), abs(below))
+    found[GAP], found[SCALES + GAP] = max(abs(rounded(gap, gap_low)), hidden), unit + max(abs(primal), abs(below))
     found[OBJECTIVES], found[OBJECTIVES + 1] = primal, -below
 
 
