@@ -24,6 +24,7 @@ from ..problem.hessian import SMALL, objective_unit
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
 from ..verify.certificates import CERTAIN
+from ..verify.stopping import HIDDEN
 from .cones import fill_cones
 from .lanes import measure, step
 from .spans import Spans
@@ -202,7 +203,7 @@ def judge(batch: Batch, w: Lanes, lane: int) -> int:
         return FAILED
     tol, tol_abs, unit = w.tol, w.tol_abs * tau, w.objective_unit[lane]
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
-    gap = max(abs(primal - below), w.hidden[lane] / tau / tau)
+    gap = max(abs(primal - below), HIDDEN * w.hidden[lane] / tau / tau)
     if (
         rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
         and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)

@@ -26,7 +26,7 @@ from ..kkt.base import KKT, restart
 from ..plan.plan import Plan
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
-from ..verify.stopping import CONE, DUAL, GAP, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
+from ..verify.stopping import CONE, DUAL, GAP, HIDDEN, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
 from .newton import (
     Newton,
     Point,
@@ -269,7 +269,7 @@ def estimate(state: State) -> None:
     found[ROWS], found[SCALES + ROWS] = newton.rows / tau, newton.rows_size / tau
     found[CONE], found[SCALES + CONE] = newton.cone / tau, newton.cone_size / tau
     found[DUAL], found[SCALES + DUAL] = newton.dual / tau, newton.dual_size / tau
-    found[GAP] = max(abs(primal_objective - dual_objective), newton.hidden / tau**2 / f)
+    found[GAP] = max(abs(primal_objective - dual_objective), HIDDEN * newton.hidden / tau**2 / f)
     found[SCALES + GAP] = form.objective_unit + max(abs(primal_objective), abs(dual_objective))
     (primal, dual), gap = relative_residuals(newton), found[GAP] / found[SCALES + GAP]
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf

@@ -9,8 +9,8 @@ Everything is relative, in infinity norms and the caller's units, each block by 
     gap      |primal objective - dual objective|               <= tol (w + max(|primal|, |dual|))
 
 with the objective's unit w = min(1, 100 max(|c|, diag P)), or 1 if both are 0: a small objective is tested by its own
-size.  The gap is at least |x_j| times the dual residual in each column j: where x is large, a residual that is small beside
-others may be what the objective is still to fall by.
+size.  The gap is at least |x_j| / 100 times the dual residual in each column j: where x is large, a residual that is small
+beside others may be what the objective is still to fall by.
 
 A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
 has multipliers; the blocks are measured alike, whatever the program.
@@ -58,6 +58,7 @@ from .distances import (
 
 INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
 EXCUSED_TOL = 1e-6  # largest tolerance (or tol, if that is larger) at which rounding may excuse a residual
+HIDDEN = 0.01  # share of |x_j| times a dual residual that counts as a gap
 FAR_SHARE = 1e-4  # violation of a row, beside its own terms, that the message of an answer tells
 OF_DATA = "data"  # value of `rounding` that excuses only terms without multipliers
 LOST = 64.0 * np.finfo(np.float64).eps  # rounding error excused in a sum of products, relative to the sum of the sizes
@@ -460,7 +461,10 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     primal = rounded(primal, sum_error(half, cx, primal) + (0.5 * xPx_low + cx_low))
     below = rounded(below, sum_error(half, gv, below) + (0.5 * xPx_low + gv_low))
     found[DUAL], found[SCALES + DUAL] = max(found[DUAL], worst) + trap, unit + size
-    found[GAP], found[SCALES + GAP] = max(abs(rounded(gap, gap_low)), hidden), unit + max(abs(primal), abs(below))
+    found[GAP], found[SCALES + GAP] = (
+        max(abs(rounded(gap, gap_low)), HIDDEN * hidden),
+        unit + max(abs(primal), abs(below)),
+    )
     found[OBJECTIVES], found[OBJECTIVES + 1] = primal, -below
 
 
