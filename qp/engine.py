@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 
 import numpy as np
@@ -95,11 +94,11 @@ class Engine(SetUpOnce):
         return self._reduced
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
-        """Return the solver of the cone program, which tests P even if the active set does not."""
-        settings = self.settings
-        if not settings.check_convexity:
-            settings = dataclasses.replace(settings, check_convexity=True)
-        return ConeSolver.of_checked(form.program(presolved.program), settings, self.at_work)
+        """Return the solver of the cone program, which tests P unless `check_convexity` is False."""
+        return ConeSolver.of_checked(self._cone_program(presolved, form), self.settings, self.at_work)
+
+    def _cone_program(self, presolved: Presolve, form: ConeForm) -> SidesProgram:
+        return form.program(presolved.program, self.settings.check_convexity)
 
     @property
     def cone_solver(self) -> ConeSolver:
@@ -141,7 +140,7 @@ class Engine(SetUpOnce):
             cone_program = self._cone_solver.program
             try:
                 if new_P or new_A or not isinstance(cone_program, SidesProgram):
-                    self._cone_solver.replace(self.cone_form.program(presolved.program))
+                    self._cone_solver.replace(self._cone_program(presolved, self.cone_form))
                 else:
                     self._cone_solver.replace_vectors(cone_program.with_vectors(presolved.program))
             except ProgramError:

@@ -9,7 +9,7 @@ from socp.kernel_groups import ready_for
 from socp.problem.checks import ArrayLike, Number, ProgramError
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
-from socp.solver import with_values
+from socp.problem.updates import with_hessian, with_values
 
 from .active_set.small import solve_again
 from .batch import Solutions, solve_like
@@ -88,9 +88,11 @@ class Solver(Engine):
         with self.at_work:
             started = time.perf_counter()
             old, new_sides = self.program, not (l is None and u is None and lb is None and ub is None)
-            P = old.P if P_data is None else old.hessian.with_data(P_data)
-            A = old.A if A_data is None else with_values("A", old.A, A_data)
-            self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None, new_sides)
+            matrices = {} if P_data is None else with_hessian(old, P_data)
+            if A_data is not None:
+                matrices["A"] = with_values("A", old.A, A_data)
+            program = old.with_data(q, l, u, lb, ub, **matrices)
+            self._take(program, P_data is not None, A_data is not None, new_sides)
             self.setup_time = time.perf_counter() - started
 
     def solve_many(

@@ -127,7 +127,7 @@ class Engine(SetUpOnce):
             form.take(program, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with self._blas(order):
-            form.check_convexity(program)
+            form.check_convexity(program, settings.check_convexity)
             if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
                 timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
@@ -220,7 +220,7 @@ class Engine(SetUpOnce):
         self.form.refresh(program)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         if program.P is not self.program.P:
-            self.form.check_convexity(program)
+            self.form.check_convexity(program, self.settings.check_convexity)
         if self.kkt.still_fits():
             self.kkt.refresh()
             self.timings, self._fallbacks = timings, None
