@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from socp.compiled.kernels import kernel
-from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.linalg.vectors import NO_VALUES
 from socp.problem.checks import (
@@ -21,7 +20,7 @@ from socp.problem.checks import (
     check_finite,
     check_no_nan,
 )
-from socp.problem.hessian import WithHessian, hessian_data
+from socp.problem.hessian import WithHessian, check_full, hessian_data
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
@@ -124,7 +123,7 @@ class QuadraticProgram(WithHessian):
     def with_full_hessian(self) -> QuadraticProgram:
         """Return the program with its `KernelMatrix` P as an array."""
         assert isinstance(self.P, KernelMatrix)
-        check_room(8.0 * self.n**2, f"P in full, {self.n} by {self.n},")
+        check_full(self.n)
         return self.of_checked(**{**vars(self), **hessian_data("P", self.P.toarray(), self.n, "q")})
 
     @property

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..compiled.kernels import kernel
-from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import check_semidefinite, is_clearly_semidefinite
 from ..problem.checks import ProgramError, as_dense, as_symmetric, eps_of
-from ..problem.hessian import Hessian, as_hessian, hessian_of
+from ..problem.hessian import Hessian, as_hessian, check_full, hessian_of
 
 
 def matrices(
@@ -46,7 +45,7 @@ def _in_full(P: Any, forms: tuple[type[Hessian], ...]) -> Any:
     """Return P as a dense array if it is of one of the `forms`; return other values unchanged."""
     if not isinstance(P, forms):
         return P
-    check_room(8.0 * P.order**2, f"P in full, {P.order} by {P.order},")
+    check_full(P.order)
     return P.dense()
 
 

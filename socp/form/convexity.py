@@ -7,18 +7,17 @@ import math
 import numpy as np
 from scipy.linalg import eigh, lapack
 
-from ..compiled.kernels import kernel, leaf
-from ..compiled.memory import check_room
+from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats, Ints
 from ..linalg.cholesky import cholesky
 from ..linalg.csc import append_upper
 from ..linalg.ldl.factorization import LDL
 from ..linalg.vectors import NO_VALUES
 from ..problem.checks import EPS, PRECISIONS, ProgramError, rounding
-from ..problem.hessian import GLANCE, DenseHessian, Hessian, hessian_of
+from ..problem.hessian import GLANCE, DenseHessian, Hessian, check_full, hessian_of
 
 DIRECT = 1000  # largest order at which a refusal computes the smallest eigenvalue
-NOISE = 64.0  # a row of rounding errors has an entry of at least eps / NOISE, relative to the largest entry
+NOISE = 64.0  # The largest rounding error in a row is of eps / NOISE to NOISE eps, relative to the largest entry of P.
 
 
 def check_semidefinite(
@@ -48,7 +47,7 @@ def has_factor(P: DenseHessian, eps: float, shift: np.ndarray) -> bool:
     """Return True if P is of low rank, which is tested first, or P + diag(shift) has a Cholesky factor."""
     if P.find_rank() and P.low_rank_error <= rounding(P.order, eps):
         return True
-    check_room(8.0 * P.entries, f"a Cholesky factor of P, of order {P.order},")
+    check_full(P.order)
     # The lower triangle by columns, which `cholesky` reads, and the upper one by rows are stored alike.
     P.room = P.values.copy()
     P.room[:: P.order + 1] += shift
@@ -117,7 +116,7 @@ def negative_direction(P: Hessian, eps: float, size: np.ndarray) -> np.ndarray:
 
 def _dense_pivot(P: DenseHessian, shift: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
     """Return (J, k, Q_JJ^-1 Q_Jk) for Q = P + diag(shift), whose Cholesky factor fails at k after the variables J."""
-    check_room(8.0 * P.entries, f"a Cholesky factor of P, of order {P.order},")
+    check_full(P.order)
     Q = P.source.copy()
     Q[np.diag_indices(P.order)] += shift
     L, info = lapack.dpotrf(Q.T, lower=1, overwrite_a=1)
@@ -141,48 +140,48 @@ def set_shift(
     n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, eps: float,
     shift: Floats,
 ) -> None:  # fmt: skip
-    """Set `shift` to the rounding errors of the diagonal of P, a share (64 + 8 n) eps of each P_ii.
+    """Set `shift` to the rounding errors of the diagonal of P, a share of each P_ii (see `checks.rounding`).
 
-    A share of the largest entry would let a scaling of the variables hide negative curvature.  A row is an exception
-    if all its entries are at most that share of the largest P_jj: it is 0 but for rounding, and is raised by it.  P is
-    factor D times a matrix times D, whose entries count, if D is not empty.
+    A share of the largest entry would let a scaling of the variables hide negative curvature.  It is the shift only in
+    rows that hold nothing but rounding errors (see `is_rounding`).  P is factor D times a matrix times D, whose entries
+    count, if D is not empty.
     """
-    share, largest = rounding(n, eps), 0.0
+    share, largest, diagonal = rounding(n, eps), 0.0, np.zeros(n)
     for i in range(n):
-        size = factor * D[i] ** 2 if D.size > 0 else 1.0
-        shift[i] = diagonal_entry(n, is_sparse, indptr, indices, values, i)
-        largest = max(largest, shift[i] / size)
+        if is_sparse:
+            for k in range(indptr[i], indptr[i + 1]):
+                diagonal[i] += values[k] if indices[k] == i else 0.0
+        else:
+            diagonal[i] = values[i * n + i]
+        shift[i] = factor * D[i] ** 2 if D.size > 0 else 1.0
+        largest = max(largest, diagonal[i] / shift[i])
     for i in range(n):
-        size, own = factor * D[i] ** 2 if D.size > 0 else 1.0, shift[i]
-        shift[i] = share * max(own, 0.0)
-        if own <= share * largest * size:
-            row = largest_in_row(n, is_sparse, indptr, indices, values, D, i) / size
-            if row == 0.0 or (row <= share * largest and row >= eps / NOISE * largest):
+        size = shift[i]
+        shift[i] = share * max(diagonal[i], 0.0)
+        if diagonal[i] <= NOISE * eps * largest * size:
+            own = i * n, (i + 1) * n
+            if is_sparse:
+                own = indptr[i], indptr[i + 1]
+            if is_rounding(own, is_sparse, indices, values, diagonal, D, i, eps * largest * size):
                 shift[i] = share * largest * size if largest > 0.0 else 1.0
 
 
-@leaf
-def diagonal_entry(n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, i: int) -> float:
-    """Return P_ii."""
-    if not is_sparse:
-        return values[i * n + i]
-    found = 0.0
-    for k in range(indptr[i], indptr[i + 1]):
-        if indices[k] == i:
-            found += values[k]
-    return found
+@inner
+def is_rounding(
+    own: tuple[int, int], is_sparse: bool, indices: Ints, values: Floats, diagonal: Floats, D: Floats, i: int,
+    unit: float,
+) -> bool:  # fmt: skip
+    """Return True if row i of P, the `values` in the range `own`, is zero, or but for rounding errors of size `unit`.
 
-
-@leaf
-def largest_in_row(
-    n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, i: int
-) -> float:  # fmt: skip
-    """Return max |P_ij| D_i / D_j, or max |P_ij| if D is empty."""
-    found = 0.0
-    for k in range(indptr[i] if is_sparse else i * n, indptr[i + 1] if is_sparse else (i + 1) * n):
-        j = indices[k] if is_sparse else k - i * n
-        found = max(found, abs(values[k]) * (D[i] / D[j] if D.size > 0 else 1.0))
-    return found
+    Its largest entry is then of that size, and is no curvature: P_ii <= 0, or P_ij^2 > P_ii P_jj for some j.  Rows with
+    smaller entries belong to a variable in another unit.
+    """
+    row, is_wrong = 0.0, diagonal[i] <= 0.0
+    for k in range(own[0], own[1]):
+        j = indices[k] if is_sparse else k - own[0]
+        row = max(row, abs(values[k]) * (D[i] / D[j] if D.size > 0 else 1.0))
+        is_wrong |= j != i and values[k] ** 2 > diagonal[i] * max(diagonal[j], 0.0)
+    return row == 0.0 or (is_wrong and unit / NOISE <= row <= NOISE * unit)
 
 
 @kernel

@@ -383,7 +383,7 @@ def rounding(n: int, eps: float) -> float:
 
     Covariances and matrices of kernels, products F D F' and projections, of up to 10^6 terms, need at most half of it.
     """
-    return (64.0 + 8.0 * n) * eps
+    return min((64.0 + 8.0 * n) * eps, 2.0 * math.sqrt(eps))
 
 
 def as_symmetric(name: str, P: Any, eps: float = EPS) -> Any:

@@ -42,6 +42,11 @@ SIGNS = 4  # number of random sign vectors that test a low-rank factor
 LOW_RANK_TOL = 1e-14  # size, relative to the largest entry of P, below which a pivot counts as zero
 
 
+def check_full(n: int, copies: int = 1) -> None:
+    """Raise MemoryError if P of order `n` in full, or several arrays of its size, do not fit into memory."""
+    check_room(8.0 * copies * n * n, f"P in full, {n} by {n},")
+
+
 class Hessian:
     """Interface of the quadratic term P, with default implementations.
 
@@ -115,6 +120,7 @@ class Hessian:
 
     def dense(self) -> np.ndarray:
         """Return P as a read-only dense array."""
+        check_full(self.order)
         return self.source.toarray()  # type: ignore[no-any-return]
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -142,6 +148,7 @@ class Hessian:
 
     def take_room(self) -> np.ndarray:
         """Return n^2 uninitialized numbers."""
+        check_full(self.order)
         return np.empty(self.order**2)
 
 
@@ -204,6 +211,7 @@ class SparseHessian(Hessian):
         return self.indptr, self.indices, self.values
 
     def dense(self) -> np.ndarray:
+        check_full(self.order)
         full = np.zeros((self.order, self.order))
         expand(self.indptr, self.indices, self.values, full)
         return full
@@ -267,6 +275,7 @@ class DenseHessian(Hessian):
 
     def empty_like(self) -> DenseHessian:
         """Allocate an array of the order of P."""
+        check_full(self.order)
         return DenseHessian(np.empty(self.source.shape))
 
     def forget_rank(self) -> None:
@@ -275,7 +284,7 @@ class DenseHessian(Hessian):
     def take_room(self) -> np.ndarray:
         """Return n^2 uninitialized numbers; the workspace of the convexity test, in mapped pages, is reused once."""
         room, self.room = self.room, None
-        return np.empty(self.entries) if room is None else room
+        return super().take_room() if room is None else room
 
     def find_rank(self) -> bool:
         """Return True if P = F F' with few columns in F, and store F in `low_rank`."""
@@ -328,6 +337,7 @@ class DenseHessian(Hessian):
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the upper triangle in CSC."""
+        check_full(self.order, 2)  # the triangle, and the row and column of each entry
         column, row = np.tril_indices(self.order)
         return np.cumsum(np.arange(self.order + 1, dtype=INT)), row.astype(INT), self.source[column, row]
 
@@ -359,9 +369,7 @@ class WithHessian:
     P: Any
     maximize = False  # True if the program was read as the maximization of the negative of its objective
     P_eps = EPS  # machine epsilon of the type in which the caller gave P
-    P_places: tuple[np.ndarray, np.ndarray] | None = (
-        None  # indptr and indices of a sparse P stored dense
-    )
+    P_places: tuple[np.ndarray, np.ndarray] | None = None  # indptr and indices of a sparse P stored dense
     _hessian: Hessian | None = None
 
     @classmethod
@@ -424,7 +432,7 @@ def hessian_data(name: str, P: Any, n: int, vector: str) -> dict[str, Any]:
     matrix = as_csc(name, P, (n, n), why)
     eps, full = max(eps, eps_of(P)), FULL * n * n  # Stored entries may be zero; only nonzero entries count.
     if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
-        check_room(8.0 * n * n, f"{name} in full, of order {n},")
+        check_full(n)
         dense = as_symmetric(name, np.ascontiguousarray(matrix.toarray()), eps)
         return {"P": dense, "P_eps": eps, "P_places": (matrix.indptr, matrix.indices)}
     if not is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
