@@ -79,9 +79,11 @@ class Solver(Engine):
     ) -> None:
         """Replace data of the program; it is set up again only if the new data require it.
 
-        They do if sides become finite, infinite or equal, or if presolve removes other rows.  `P_data` and `A_data`
-        are new values of ``program.P.data`` and ``program.A.data`` in CSC order; P may also be given as a matrix, and
-        must be if it is dense.  For programs after the first one the backend is chosen by the cost of an iteration,
+        They do if sides become finite, infinite or equal, if presolve removes other rows, or if a matrix has entries in
+        new places.  `P_data` and `A_data` are matrices, dense or sparse, or vectors of new values for the entries of
+        the old matrix, column by column, as in ``program.A.data``: for the stored entries of a sparse matrix, whose
+        duplicates are summed, and for the nonzero entries of an array.  This is not the order of ``A.data`` of an A in
+        CSR.  For programs after the first one the backend is chosen by the cost of an iteration,
         without the cost of its analysis.  An interrupted update leaves a solver with the old or the new program, which
         is set up again at its next use.
         """

@@ -40,7 +40,7 @@ class Call(ConeSettings, total=False):
 
 
 KNOWN = ("program", *Call.__annotations__)
-ATTRIBUTES = "c", "G", "h", "cones", "A", "b", "P", "P_eps", "P_places", "offset"
+ATTRIBUTES = "c", "G", "h", "cones", "A", "b", "P", "P_eps", "P_places", "offset", "maximize"
 DATA = frozenset(Call.__annotations__) - frozenset(CHECKS)
 
 
@@ -86,12 +86,14 @@ class Solver(Engine):
         G_data: ArrayLike | None = None,
         A_data: ArrayLike | None = None,
     ) -> None:
-        """Replace data of the program; its pattern, and with it all results of the set-up, are kept.
+        """Replace data of the program; results of the set-up are kept while matrices have entries in the old places.
 
-        `P_data`, `G_data` and `A_data` are new values of ``program.P.data``, ``program.G.data`` and ``program.A.data``
-        in CSC order; P may also be given as a matrix, and must be if it is dense.  The program that was given to the
-        constructor is not changed.  An interrupted update leaves a solver with the old or the new program, which is set
-        up again at its next use.
+        `P_data`, `G_data` and `A_data` are matrices, dense or sparse, or vectors of new values for the entries of the
+        old matrix, column by column, as in ``program.A.data``: for the stored entries of a sparse matrix, whose
+        duplicates are summed, and for the nonzero entries of an array.  This is not the order of ``A.data`` of an A in
+        CSR.  Entries in other places, or in those of stored zeros, need a new set-up, which is done here.  The program
+        that was given to the constructor is not changed.  An interrupted update leaves a solver with the old or the
+        new program, which is set up again at its next use.
         """
         with self.at_work:
             old = self.program

@@ -102,8 +102,9 @@ class ConeProgram(WithHessian):
         Right-hand side of the equalities.
     P : sparse or dense matrix, shape (n, n), or `LowRank`, optional
         Quadratic objective, symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by
-        the `Solver`: a Cholesky factor must exist after each P_ii is raised by 1e-8 P_ii and by 64 + n units in
-        the last place of the largest P_ii.  Smaller negative curvature is not detected.
+        the `Solver`: a Cholesky factor must exist after each P_ii is raised by (64 + 8 n) eps P_ii, at most by
+        2 sqrt(eps) P_ii, where eps is that of the type in which P came: float64, float32 or float16; integers are
+        exact.  Smaller negative curvature counts as rounding.
         A matrix with mostly nonzero entries is kept as a dense array, in whichever format it was given.
     offset : float, default 0
         Constant that is added to the reported objective values; it does not influence the solution.
