@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from socp.batch.checks import BatchData, matrices, refuse_nonconvex, rows_at
+from socp.batch.checks import BatchData, eps_of_each, matrices, refuse_nonconvex, rows_at
 from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of, solve_batch
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
@@ -127,6 +127,7 @@ class Programs(BatchData):
         n = self.q.shape[-1]
         variables = f" ({n} variables in q)"
         self.P = matrices("P", P, (n, n), variables, (LowRank, KernelMatrix))
+        self.P_eps = eps_of_each(P, self.P)
         self.A = matrices("A", A, (None, n), variables)
         m = self.A.shape[-2]
         check_rows(A, m, l, u)
@@ -156,7 +157,7 @@ class Programs(BatchData):
         held = self.shared() if shared is None else shared
         P, A = (held[name] if name in held else self._held(name, i) for name in ("P", "A"))
         q, l, u, lb, ub = (self.own(name, i) for name in ("q", "l", "u", "lb", "ub"))
-        return QuadraticProgram.of_checked(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
+        return QuadraticProgram.of_checked(P=P, P_eps=self.eps(i), q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
 
     def sides(self) -> dict[str, np.ndarray]:
         """Return l and u of the rows, followed by lb and ub of the variables."""
@@ -216,7 +217,7 @@ def solve_many(
     checked, started = Settings.of_call(settings, "solve_many", KNOWN), time.perf_counter()
     programs = Programs(P, q, A, l, u, lb, ub)
     if checked.check_convexity:
-        refuse_nonconvex(programs.P, "q")
+        refuse_nonconvex(programs, "q")
     return solve_programs(programs, checked, started, checked_start(warm_start, programs))
 
 
@@ -247,6 +248,7 @@ def solve_like(
     data = {name: getattr(program, name) for name in ("q", "l", "u", "lb", "ub")}
     data.update({name: value for name, value in vectors.items() if value is not None})
     programs = Programs(program.P, A=program.A, **data)
+    programs.P_eps = np.array([program.P_eps])
     return solve_programs(programs, settings, started, checked_start(warm_start, programs))
 
 

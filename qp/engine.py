@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 
 import numpy as np
 
 from socp.engine import SetUpOnce
+from socp.linalg.csc import same_storage
 from socp.method.run import OPTIMAL
 from socp.plan.plan import Plan
 from socp.problem import printing
@@ -56,16 +56,18 @@ class Engine(SetUpOnce):
 
     def _set_up(self, program: QuadraticProgram) -> None:
         is_checked, active_set, cone_solver, parts = self.settings.check_convexity, None, None, None
+        zeros = self._zeros
         before, dual = self.dual_active_set, small_method(program, self.settings, self.dual_active_set)
         if dual is None or (is_checked and not dual.is_clearly_definite()):
-            presolved, form = parts = reduced(program, self.settings)
+            zeros = self._zeros_of(program)
+            presolved, form = parts = reduced(zeros.left_out(program), self.settings)
             active_set = self._new_active_set(presolved.program) if dual is None else None
             if active_set is None or (is_checked and not active_set.is_clearly_definite()):
                 cone_solver = self._new_cone_solver(presolved, form)  # This raises unless P is semidefinite.
                 if cone_solver.plan.backend == "low rank":
                     active_set = None
         # Nothing has raised: from here on the solver holds the new program.
-        self._reduced, self.active_set, self.dual_active_set = parts, active_set, dual
+        self._reduced, self._zeros, self.active_set, self.dual_active_set = parts, zeros, active_set, dual
         self._answer, self._solved = None, 0 if active_set is None else -1
         if before is not None:
             before.let_go(dual)
@@ -91,15 +93,16 @@ class Engine(SetUpOnce):
 
     def _reduce(self) -> tuple[Presolve, ConeForm]:
         if self._reduced is None:
-            self._reduced = reduced(self.program, self.settings)
+            self._zeros = self._zeros_of(self.program)
+            self._reduced = reduced(self._zeros.left_out(self.program), self.settings)
         return self._reduced
 
     def _new_cone_solver(self, presolved: Presolve, form: ConeForm) -> ConeSolver:
-        """Return the solver of the cone program, which tests P even if the active set does not."""
-        settings = self.settings
-        if not settings.check_convexity:
-            settings = dataclasses.replace(settings, check_convexity=True)
-        return ConeSolver.of_checked(form.program(presolved.program), settings, self.at_work)
+        """Return the solver of the cone program, which tests P unless `check_convexity` is False."""
+        return ConeSolver.of_checked(self._cone_program(presolved, form), self.settings, self.at_work)
+
+    def _cone_program(self, presolved: Presolve, form: ConeForm) -> SidesProgram:
+        return form.program(presolved.program, self.settings.check_convexity)
 
     @property
     def cone_solver(self) -> ConeSolver:
@@ -127,10 +130,16 @@ class Engine(SetUpOnce):
         """
         if self.dual_active_set is not None and (new_P or new_A):
             return False
-        presolved = None if new_A or new_P or new_sides else self.presolved.with_objective(program)
+        if not (same_storage(self.program.A, program.A) and same_storage(self.program.P, program.P)):
+            return False
+        before, given = self.presolved, self._zeros.left_out(program)
+        if given is None:
+            self._are_filled = True
+            return False
+        presolved = None if new_A or new_P or new_sides else before.with_objective(given)
         if presolved is None:
-            presolved = presolve(program, self.settings)
-            if not presolved.fits(self.presolved) or not self.cone_form.fits(presolved.program):
+            presolved = presolve(given, self.settings)
+            if not presolved.fits(before) or not self.cone_form.fits(presolved.program):
                 return False
         if new_P and (self.active_set is not None or choose_method(presolved.program, self.settings) == "active set"):
             return False
@@ -141,7 +150,7 @@ class Engine(SetUpOnce):
             cone_program = self._cone_solver.program
             try:
                 if new_P or new_A or not isinstance(cone_program, SidesProgram):
-                    self._cone_solver.replace(self.cone_form.program(presolved.program))
+                    self._cone_solver.replace(self._cone_program(presolved, self.cone_form))
                 else:
                     self._cone_solver.replace_vectors(cone_program.with_vectors(presolved.program))
             except ProgramError:

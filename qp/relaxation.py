@@ -112,7 +112,7 @@ def relax(
     if not shifts:
         return Relaxation(program, [])
     shifts.sort(key=lambda shift: -abs(shift.change))
-    return Relaxation(program.with_data(program.P, program.A, **new), shifts)
+    return Relaxation(program.with_data(**new), shifts)
 
 
 def _costs(program: QuadraticProgram, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:

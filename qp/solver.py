@@ -9,7 +9,7 @@ from socp.kernel_groups import ready_for
 from socp.problem.checks import ArrayLike, Number, ProgramError
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
-from socp.solver import with_values
+from socp.problem.updates import with_hessian, with_values
 
 from .active_set.small import solve_again
 from .batch import Solutions, solve_like
@@ -79,18 +79,22 @@ class Solver(Engine):
     ) -> None:
         """Replace data of the program; it is set up again only if the new data require it.
 
-        They do if sides become finite, infinite or equal, or if presolve removes other rows.  `P_data` and `A_data`
-        are new values of ``program.P.data`` and ``program.A.data`` in CSC order; P may also be given as a matrix, and
-        must be if it is dense.  For programs after the first one the backend is chosen by the cost of an iteration,
+        They do if sides become finite, infinite or equal, if presolve removes other rows, or if a matrix has entries in
+        new places.  `P_data` and `A_data` are matrices, dense or sparse, or vectors of new values for the entries of
+        the old matrix, column by column, as in ``program.A.data``: for the stored entries of a sparse matrix, whose
+        duplicates are summed, and for the nonzero entries of an array.  This is not the order of ``A.data`` of an A in
+        CSR.  For programs after the first one the backend is chosen by the cost of an iteration,
         without the cost of its analysis.  An interrupted update leaves a solver with the old or the new program, which
         is set up again at its next use.
         """
         with self.at_work:
             started = time.perf_counter()
             old, new_sides = self.program, not (l is None and u is None and lb is None and ub is None)
-            P = old.P if P_data is None else old.hessian.with_data(P_data)
-            A = old.A if A_data is None else with_values("A", old.A, A_data)
-            self._take(old.with_data(P, A, q, l, u, lb, ub), P_data is not None, A_data is not None, new_sides)
+            matrices = {} if P_data is None else with_hessian(old, P_data)
+            if A_data is not None:
+                matrices["A"] = with_values("A", old.A, A_data)
+            program = old.with_data(q, l, u, lb, ub, **matrices)
+            self._take(program, P_data is not None, A_data is not None, new_sides)
             self.setup_time = time.perf_counter() - started
 
     def solve_many(

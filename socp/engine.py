@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from .compiled.memory import keep_freed_memory
 from .compiled.threads import blas_threads
@@ -20,7 +19,7 @@ from .kernel_groups import ready_for_large
 from .kkt.backends import build
 from .kkt.base import KKT
 from .linalg.cholesky import LOOPS
-from .linalg.csc import same_places
+from .linalg.csc import same_storage
 from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State
@@ -35,6 +34,7 @@ from .problem.program import ConeProgram
 from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
 from .problem.status import Status
+from .problem.zeros import StoredZeros
 from .verify.stopping import ConeTest
 
 SHOWN = ", from a feasible point: it is unbounded below"
@@ -50,6 +50,8 @@ class SetUpOnce(abc.ABC):
     settings: Settings
     setup_time: float
     _is_stale = True  # True while parts change; after an interruption the next use sets up again
+    _zeros = StoredZeros()  # places that the set-up leaves out
+    _are_filled = False  # True once a program has had entries in such places: later set-ups keep all places
     at_work: threading.RLock  # held by the thread that uses the solver, which has memory for one run only
 
     @classmethod
@@ -79,6 +81,10 @@ class SetUpOnce(abc.ABC):
             raise
         self.setup_time = time.perf_counter() - started
         self.program, self._is_stale = program, False
+
+    def _zeros_of(self, program: Any) -> StoredZeros:
+        """Return the stored zeros that a set-up for `program` leaves out."""
+        return StoredZeros() if self._are_filled else StoredZeros(program)
 
     @abc.abstractmethod
     def _set_up(self, program: Any) -> None:
@@ -115,25 +121,27 @@ class Engine(SetUpOnce):
     def _set_up(self, program: ConeProgram) -> None:
         settings = self.settings
         started = time.perf_counter()
-        sizes = sizes_of(program)
+        zeros = StoredZeros() if isinstance(program, StackedProgram) else self._zeros_of(program)
+        worked = zeros.left_out(program)
+        sizes = sizes_of(worked)
         order = sizes[0] + sizes[1]
         if order > GLANCE:
             ready_for_large(sizes[4] > 0)
-        state = workspace.acquire(program, sizes, settings)
+        state = workspace.acquire(worked, sizes, settings)
         if state is None:
-            form = StandardForm(program, settings.equilibrate, sizes)
+            form = StandardForm(worked, settings.equilibrate, sizes)
         else:
             form = state.form
-            form.take(program, settings.equilibrate)
+            form.take(worked, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with self._blas(order):
-            form.check_convexity(program)
+            form.check_convexity(worked, settings.check_convexity)
             if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
                 timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
                 form.is_pooled = False  # `workspace.release` decides whether the new state is pooled.
         # The program is accepted: from here on the solver changes.
-        self.form, self.timings, self._state = form, timings, state
+        self.form, self.timings, self._state, self._zeros = form, timings, state, zeros
         self._fallbacks: Fallbacks | None = None  # created when a run fails
         # The choice of dense Cholesky counts the cost of a sparse analysis, which more than one solve would share.
         self.first = program if state.plan.is_free and state.plan.backend == "dense" else None
@@ -187,7 +195,7 @@ class Engine(SetUpOnce):
         """Replace the vectors of the program and equilibrate for the new program."""
         started = time.perf_counter()
         with self._blas(self.form.n + self.form.p):
-            if self.form.rescale(program, self.settings.equilibrate):
+            if self.form.rescale(self._zeros.left_out(program), self.settings.equilibrate):
                 if self.plan.backend == "low rank" and not self.kkt.still_fits():  # A set-up finds the rank of P.
                     return self._set_up(program)
                 self.kkt.refresh()
@@ -203,6 +211,8 @@ class Engine(SetUpOnce):
         """
         with self.at_work:
             same = not self._is_stale and _same_pattern(self.program, program)
+            if same and self._zeros.left_out(program) is None:
+                self._are_filled, same = True, False
             self._go_over(program, self._refresh if same else self._set_up)
 
     def _refresh(self, program: ConeProgram) -> None:
@@ -211,16 +221,16 @@ class Engine(SetUpOnce):
             with self._blas(self.form.n + self.form.p):
                 self._take_values(program)
         except ProgramError:
-            self.form.refresh(self.program)
+            self.form.refresh(self._zeros.left_out(self.program))
             raise
 
     def _take_values(self, program: ConeProgram) -> None:
         """Load the values of a program of equal pattern, with a new set-up if needed; refuse a nonconvex P."""
         started = time.perf_counter()
-        self.form.refresh(program)
+        self.form.refresh(self._zeros.left_out(program))
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         if program.P is not self.program.P:
-            self.form.check_convexity(program)
+            self.form.check_convexity(program, self.settings.check_convexity)
         if self.kkt.still_fits():
             self.kkt.refresh()
             self.timings, self._fallbacks = timings, None
@@ -356,11 +366,4 @@ def _same_pattern(old: ConeProgram, new: ConeProgram) -> bool:
         return False
     else:
         pairs += [(old.A, new.A), (old.G, new.G)]
-    for one, other in pairs:
-        if one is other:
-            continue
-        if type(one) is not type(other) or one.shape != other.shape:
-            return False
-        if sp.issparse(one) and not same_places(one, other):
-            return False
-    return True
+    return all(same_storage(one, other) for one, other in pairs)

@@ -8,18 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .batch.programs import solve_like
 from .engine import Engine
 from .kernel_groups import ready_for
-from .linalg.csc import csc
 from .method.run import Iterate
 from .problem.checks import ArrayLike, Number, ProgramError, all_finite, as_vector, check_finite, check_no_nan
 from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import Solution
+from .problem.updates import with_hessian, with_values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,6 +40,7 @@ class Call(ConeSettings, total=False):
 
 
 KNOWN = ("program", *Call.__annotations__)
+ATTRIBUTES = "c", "G", "h", "cones", "A", "b", "P", "P_eps", "P_places", "offset", "maximize"
 DATA = frozenset(Call.__annotations__) - frozenset(CHECKS)
 
 
@@ -86,18 +86,18 @@ class Solver(Engine):
         G_data: ArrayLike | None = None,
         A_data: ArrayLike | None = None,
     ) -> None:
-        """Replace data of the program; its pattern, and with it all results of the set-up, are kept.
+        """Replace data of the program; results of the set-up are kept while matrices have entries in the old places.
 
-        `P_data`, `G_data` and `A_data` are new values of ``program.P.data``, ``program.G.data`` and ``program.A.data``
-        in CSC order; P may also be given as a matrix, and must be if it is dense.  The program that was given to the
-        constructor is not changed.  An interrupted update leaves a solver with the old or the new program, which is set
-        up again at its next use.
+        `P_data`, `G_data` and `A_data` are matrices, dense or sparse, or vectors of new values for the entries of the
+        old matrix, column by column, as in ``program.A.data``: for the stored entries of a sparse matrix, whose
+        duplicates are summed, and for the nonzero entries of an array.  This is not the order of ``A.data`` of an A in
+        CSR.  Entries in other places, or in those of stored zeros, need a new set-up, which is done here.  The program
+        that was given to the constructor is not changed.  An interrupted update leaves a solver with the old or the
+        new program, which is set up again at its next use.
         """
         with self.at_work:
             old = self.program
-            program = ConeProgram.of_checked(
-                c=old.c, G=old.G, h=old.h, cones=old.cones, A=old.A, b=old.b, P=old.P, offset=old.offset
-            )
+            program = ConeProgram.of_checked(**{name: getattr(old, name) for name in ATTRIBUTES})
             program._cone_layout = old.cone_layout
             if c is not None:
                 program.c = as_vector("c", c, old.n)
@@ -114,7 +114,7 @@ class Solver(Engine):
             if P_data is None and G_data is None and A_data is None:
                 return self.replace_vectors(program)
             if P_data is not None:
-                program.P = old.hessian.with_data(P_data)
+                vars(program).update(with_hessian(old, P_data))
             if A_data is not None:
                 program.A = with_values("A", old.A, A_data)
             if G_data is not None:
@@ -229,10 +229,3 @@ def _accepted(function: str, program: Any, named: Mapping[str, Any]) -> tuple[Co
         raise ProgramError("c, the linear objective, is missing")
     ready_for(data.get("P"), data.get("G"), data.get("A"), cones=data.get("cones"))
     return ConeProgram(**data), settings
-
-
-def with_values(name: str, matrix: sp.csc_array, data: Any) -> sp.csc_array:
-    """Return A or G (called `name`) with new values in its pattern; raise ProgramError if they do not fit."""
-    values = as_vector(f"{name}_data", data, matrix.data.size, f" (the entries of {name})")
-    check_finite(f"{name}_data", values)
-    return csc(values, matrix.indices, matrix.indptr, matrix.shape)

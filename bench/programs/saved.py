@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import qp
 import socp
 from socp.files.textfile import MAX_BYTES, read_blocks
+from socp.problem.checks import PRECISIONS
 from socp.problem.report import FIGURES
 from socp.problem.settings import QP_ONLY
 
@@ -63,10 +64,12 @@ def read(path: str | os.PathLike[str]) -> Saved:
 
 def _saved(found: dict[str, Any]) -> Saved:
     stated = dict(found["program"])
-    maximize, program = bool(stated.pop("maximize")), _value(stated)
+    maximize, eps, program = bool(stated.pop("maximize")), stated.pop("P_eps"), _value(stated)
+    if eps not in PRECISIONS:
+        raise ValueError(f"P_eps is {eps!r}, which is that of no type of numbers")
     if not isinstance(program, (socp.ConeProgram, qp.QuadraticProgram)):
         raise ValueError(f"it states a {type(program).__name__} where a program was expected")
-    program.maximize = maximize
+    program.maximize, program.P_eps = maximize, eps
     left_out = QP_ONLY if isinstance(program, socp.ConeProgram) else ()
     settings = {name: _value(value) for name, value in found["settings"].items() if name not in left_out}
     socp.Settings(**settings)  # raises ProgramError

@@ -35,13 +35,14 @@ from socp.compiled.signatures import Bools, Floats, Ints
 from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number, structure
 from socp.linalg.cholesky import cholesky
 from socp.linalg.vectors import dot_within, norm_within
+from socp.problem.checks import EPS
 
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
 
 SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # smallest accepted square of a pivot of R, relative to P_ii
 DEPENDENT = 1e-10  # largest squared distance from the span of the working set at which a row counts as dependent
-ROUNDING = 64.0 * float(np.finfo(np.float64).eps)  # relative error of a row's product with a vector
+ROUNDING = 64.0 * EPS  # relative error of a row's product with a vector
 REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # refinements per step; target residual / margin at the last step and before
 PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho relative to the largest entry of P; limit of proximal steps
 BESIDE = 0.5  # rows violated by more than this share of the largest violation join the working set together
@@ -90,7 +91,9 @@ def solve_block(
     if fill(matrices, vectors, places, block, False) != w.counts:
         return 0
     factor, P, q = load_dual(w, block), w.batch.P, w.batch.q[0]
-    if factor == 0 or (factor == 2 and (w.proximal == 0 or (w.proximal == 2 and next_doubtful(w.n, P, 0) >= 0))):
+    if factor == 0 or (factor == 2 and w.proximal == 0):
+        return 0
+    if factor == 2 and w.proximal == 2 and next_doubtful(w.n, P, np.full(1, EPS), 0) >= 0:
         return 0
     return solve_dual(w, layout, q, False)
 

@@ -88,7 +88,9 @@ class DualActiveSet:
         P = self.program.hessian
         if self.is_definite or P.is_zero or isinstance(P, LowRank):
             return True
-        return self.is_proximal and next_doubtful(P.order, P.dense().reshape(1, -1), 0) < 0
+        return (
+            self.is_proximal and next_doubtful(P.order, P.dense().reshape(1, -1), np.array([self.program.P_eps]), 0) < 0
+        )
 
     def solve(self, warm_start: bool) -> Solution | None:
         """Return the answer or a certificate, or None if neither is found; `warm_start` keeps the last working set."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
-from socp.compiled.memory import check_room
 from socp.compiled.signatures import Floats
 from socp.linalg.vectors import NO_VALUES
 from socp.problem.checks import (
@@ -22,7 +20,7 @@ from socp.problem.checks import (
     check_finite,
     check_no_nan,
 )
-from socp.problem.hessian import WithHessian, as_hessian
+from socp.problem.hessian import WithHessian, check_full, hessian_data
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
@@ -80,7 +78,10 @@ class QuadraticProgram(WithHessian):
     ) -> None:
         self.q = as_vector("q", q)
         n = self.q.size
-        self.P = P if isinstance(P, KernelMatrix) and P.shape == (n, n) else as_hessian("P", P, n, "q")
+        if isinstance(P, KernelMatrix) and P.shape == (n, n):
+            self.P = P
+        else:
+            vars(self).update(hessian_data("P", P, n, "q"))
         variables = f" ({n} variables in q)"
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), variables)
         m: int = self.A.shape[0]
@@ -101,12 +102,11 @@ class QuadraticProgram(WithHessian):
             self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
 
     def with_data(
-        self, P: Any, A: sp.csc_array, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None
+        self, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, **matrices: Any
     ) -> QuadraticProgram:
-        """Return the program with checked matrices P and A and with the other given data, which are checked here."""
+        """Return the program with other vectors, which are checked here, and with checked attributes of P and A."""
         program: QuadraticProgram = object.__new__(QuadraticProgram)
-        program.__dict__ = self.__dict__.copy()
-        program.P, program.A = P, A
+        program.__dict__ = {**self.__dict__, **matrices}
         if q is not None:
             program.q = as_vector("q", q, self.q.size)
             if not all_finite(program.q):
@@ -123,9 +123,8 @@ class QuadraticProgram(WithHessian):
     def with_full_hessian(self) -> QuadraticProgram:
         """Return the program with its `KernelMatrix` P as an array."""
         assert isinstance(self.P, KernelMatrix)
-        check_room(8.0 * self.n**2, f"P in full, {self.n} by {self.n},")
-        P = as_hessian("P", self.P.toarray(), self.n, "q")
-        return self.of_checked(**{**vars(self), "P": P})
+        check_full(self.n)
+        return self.of_checked(**{**vars(self), **hessian_data("P", self.P.toarray(), self.n, "q")})
 
     @property
     def n(self) -> int:

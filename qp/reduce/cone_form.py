@@ -90,11 +90,12 @@ class ConeForm:
         """Dimensions of the standard form."""
         return self.n, self.p, self.m, self.m, 0, self._entries
 
-    def program(self, program: QuadraticProgram) -> SidesProgram:
-        """Return the cone program of a quadratic program with these finite sides."""
+    def program(self, program: QuadraticProgram, is_checked: bool = True) -> SidesProgram:
+        """Return the cone program of a quadratic program with these finite sides; P must be convex if `is_checked`."""
         P = program.P
         if self.has_fixed:
-            check_semidefinite(hessian_of(program.P, program.n))  # The engine receives only P of the free variables.
+            if is_checked:  # The engine receives only P of the free variables.
+                check_semidefinite(hessian_of(program.P, program.n), program.P_eps)
             P = program.hessian.among(np.flatnonzero(self.is_free(program)))
         return SidesProgram(self, program, P)
 
@@ -161,6 +162,7 @@ class SidesProgram(StackedProgram):
 
     def __init__(self, form: ConeForm, program: QuadraticProgram, P: Any) -> None:
         self._form, self._matrix, self.P, self.sizes = form, program.A, P, form.sizes
+        self.P_eps = program.P_eps
         self.hessian_is_tested = form.has_fixed  # `ConeForm.program` has tested all of P.
         self.groups_are_told = form.is_presolved
         self._hessian = None if form.has_fixed else program._hessian

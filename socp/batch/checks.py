@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..compiled.kernels import kernel
-from ..compiled.memory import check_room
-from ..compiled.signatures import Matrix
-from ..form.convexity import SEMIDEFINITE_TOL, check_semidefinite, is_clearly_semidefinite
-from ..problem.checks import ProgramError, as_dense, as_symmetric
-from ..problem.hessian import Hessian, as_hessian, hessian_of
+from ..compiled.signatures import Floats, Matrix
+from ..form.convexity import check_semidefinite, is_clearly_semidefinite
+from ..problem.checks import ProgramError, as_dense, as_symmetric, eps_of
+from ..problem.hessian import Hessian, as_hessian, check_full, hessian_of
 
 
 def matrices(
@@ -29,17 +28,24 @@ def matrices(
         value = [_in_full(part, forms) for part in value] if in_list else _in_full(value, forms)
     found = as_dense(name, value, shape, why, leading=True)
     if shape[0] is not None:
-        stack = found if found.ndim == 3 else found[None]
+        stack, eps = found if found.ndim == 3 else found[None], eps_of_each(value, found)
         for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))):
-            stack[i] = as_symmetric(f"{name}[{i}]" if found.ndim == 3 else name, stack[i])
+            own = f"{name}[{i}]" if found.ndim == 3 else name
+            stack[i] = as_symmetric(own, stack[i], float(eps[min(i, eps.size - 1)]))
     return found
+
+
+def eps_of_each(value: Any, found: np.ndarray) -> np.ndarray:
+    """Return the machine epsilon of the types in which matrices were given as `value`: one for each, or one for all."""
+    in_list = isinstance(value, (list, tuple)) and found.ndim == 3
+    return np.array([eps_of(part) for part in value] if in_list else [eps_of(value)])
 
 
 def _in_full(P: Any, forms: tuple[type[Hessian], ...]) -> Any:
     """Return P as a dense array if it is of one of the `forms`; return other values unchanged."""
     if not isinstance(P, forms):
         return P
-    check_room(8.0 * P.order**2, f"P in full, {P.order} by {P.order},")
+    check_full(P.order)
     return P.dense()
 
 
@@ -54,10 +60,14 @@ class BatchData:
         True for arguments that were given with a leading axis.
     share_matrices : bool
         True if no matrix was given with a leading axis.
+    P_eps : array, shape (1 or k,)
+        Machine epsilon of the type in which each P was given.
     """
 
     k: int
     has_axis: dict[str, bool]
+    P: np.ndarray
+    P_eps: np.ndarray
 
     def hold(self, vectors: tuple[str, ...], matrices: tuple[str, ...]) -> None:
         """Record which checked arguments have a leading axis, add one to the others, and set the number of programs."""
@@ -85,27 +95,33 @@ class BatchData:
         array: np.ndarray = getattr(self, name)
         return array[min(i, len(array) - 1)]
 
+    def eps(self, i: int) -> float:
+        """Return the machine epsilon of the type in which P of program `i` was given."""
+        return float(self.P_eps[min(i, self.P_eps.size - 1)])
+
 
 def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Return the rows of the programs `chosen`, or the one row that all share."""
     return array if len(array) == 1 else array[chosen]
 
 
-def refuse_nonconvex(P: np.ndarray, objective: str) -> None:
-    """Raise ProgramError with the number of a program if P, of shape (1 or k, n, n), is not semidefinite there."""
-    n, i = P.shape[1], -1
-    while n > 0 and (i := next_doubtful(n, P.reshape(P.shape[0], n * n), i + 1)) >= 0:
+def refuse_nonconvex(programs: BatchData, objective: str) -> None:
+    """Raise ProgramError with the number of a program if its P is not semidefinite."""
+    P, i = programs.P, -1
+    n = P.shape[1]
+    while n > 0 and (i := next_doubtful(n, P.reshape(P.shape[0], n * n), programs.P_eps, i + 1)) >= 0:
         try:
-            check_semidefinite(hessian_of(as_hessian("P", P[i], n, objective), n), np.ones(n), 1.0)
+            check_semidefinite(hessian_of(as_hessian("P", P[i], n, objective), n), programs.eps(i))
         except ProgramError as error:
             raise ProgramError(f"program {i}: {error}" if P.shape[0] > 1 else str(error)) from None
 
 
 @kernel
-def next_doubtful(n: int, P: Matrix, first: int) -> int:
+def next_doubtful(n: int, P: Matrix, eps: Floats, first: int) -> int:
     """Return the first i >= `first` for which a quick test does not prove P[i] semidefinite, or -1."""
     nothing, no_scales = np.empty(0, np.int64), np.empty(0)
     for p in range(first, P.shape[0]):
-        if not is_clearly_semidefinite(n, False, nothing, nothing, P[p], no_scales, 1.0, SEMIDEFINITE_TOL):
+        own = eps[min(p, eps.size - 1)]
+        if not is_clearly_semidefinite(n, False, nothing, nothing, P[p], no_scales, 1.0, own):
             return p
     return -1

@@ -15,7 +15,7 @@ from ..problem.lowrank import LowRank
 from ..problem.program import Cone, ConeProgram, check_cones, check_h, check_pair
 from ..problem.settings import BatchSettings, Settings, document_settings
 from ..problem.solution import Solution
-from .checks import BatchData, matrices, refuse_nonconvex
+from .checks import BatchData, eps_of_each, matrices, refuse_nonconvex
 from .cone_lots import lots_of
 from .lots import fits_lanes, solve_batch
 from .solutions import Solutions
@@ -37,6 +37,7 @@ class ConePrograms(BatchData):
         n = self.c.shape[-1]
         variables = f" ({n} variables in c)"
         self.P = matrices("P", P, (n, n), variables, (LowRank,))
+        self.P_eps = eps_of_each(P, self.P)
         self.G, self.A = matrices("G", G, (None, n), variables), matrices("A", A, (None, n), variables)
         m, p = self.G.shape[-2], self.A.shape[-2]
         self.h = as_vector("h", np.zeros(m) if h is None else h, m, " (the rows of G)", leading=True)
@@ -50,7 +51,9 @@ class ConePrograms(BatchData):
     def program(self, i: int) -> ConeProgram:
         """Return program `i` as a `ConeProgram`."""
         c, G, h, A, b = (self.own(name, i) for name in ("c", "G", "h", "A", "b"))
-        return ConeProgram(c, G, h, self.cones, A, b, self.own("P", i) if self._has_P else None)
+        program = ConeProgram(c, G, h, self.cones, A, b, self.own("P", i) if self._has_P else None)
+        program.P_eps = self.eps(i)
+        return program
 
 
 @document_settings
@@ -111,9 +114,9 @@ def solve_like(solver: Engine, vectors: dict[str, Any], threads: int | None) -> 
     program, settings = solver.program, settings_of_batch(solver.settings, threads)
     data = {name: getattr(program, name) for name in ("c", "b", "h")}
     data.update({name: value for name, value in vectors.items() if value is not None})
-    return solve_cone_programs(
-        ConePrograms(**data, G=program.G, A=program.A, P=program.P, cones=program.cones), settings
-    )
+    programs = ConePrograms(**data, G=program.G, A=program.A, P=program.P, cones=program.cones)
+    programs.P_eps = np.array([program.P_eps])
+    return solve_cone_programs(programs, settings)
 
 
 def settings_of_batch(settings: Settings, threads: int | None) -> Settings:
@@ -129,7 +132,7 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     many, lots = Solutions(programs.k, x=n, y=p, z=m, s=m), []
     many._programs = programs
     if fits_lanes(n, p + m):
-        refuse_nonconvex(programs.P, "c")
+        refuse_nonconvex(programs, "c")
         lots = lots_of(programs, settings)
 
     def new_solver() -> Callable[[int, Settings], Solution]:

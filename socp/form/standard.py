@@ -20,7 +20,7 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, flag, floats, integer, integers, number, part
 from ..linalg.csc import multiply_transposed, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense
-from ..problem.hessian import Hessian, hessian_of
+from ..problem.hessian import GLANCE, DenseHessian, Hessian, hessian_of
 from ..problem.program import ConeProgram
 from .convexity import check_semidefinite
 from .row_groups import RowGroups, find_groups, is_bound, parallel_in_orthant, scale_groups
@@ -165,11 +165,12 @@ class StandardForm(Structure):
         """Return True if the merged rows are still parallel for the current values; update their factors."""
         return bool(groups_hold(self))
 
-    def check_convexity(self, program: ConeProgram) -> None:
-        """Raise ProgramError unless P is positive semidefinite; the rank of a dense P is determined in any case."""
-        tested = isinstance(program, StackedProgram) and program.hessian_is_tested
-        if not (tested and self.P.is_sparse):
-            check_semidefinite(self.P, self.D, self.cost_scale)
+    def check_convexity(self, program: ConeProgram, wanted: bool = True) -> None:
+        """If `wanted`, raise ProgramError unless P is semidefinite; find the rank of a large dense P in any case."""
+        if wanted and not (isinstance(program, StackedProgram) and program.hessian_is_tested):
+            check_semidefinite(self.P, program.P_eps, self.D, self.cost_scale, program.hessian)
+        elif isinstance(self.P, DenseHessian) and self.n > GLANCE:
+            self.P.find_rank()
 
     def _make_room(self, given: Hessian) -> np.ndarray:
         """Return the entries of the caller's P; bind memory for a scaled copy as `P`, reusing our own dense memory."""

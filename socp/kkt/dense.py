@@ -17,6 +17,7 @@ import numpy as np
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, syrk
 from ..compiled.kernels import inner, kernel
+from ..compiled.memory import check_room
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, number, part
 from ..cones.scaling import apply_inverse
@@ -56,6 +57,8 @@ class DenseKKT(KKT):
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         n, count = form.n, form.distinct
+        words = n * n * (2 if form.P.is_sparse else 1) + 2 * n * (count + form.p) + form.p**2
+        check_room(8.0 * words, f"the dense KKT matrix of order {n}, with {count + form.p} rows,")
         super().__init__(form, regularization, refinement_steps, count=count, H=form.P.take_room())
         self.count = count
         self.flops, self.factor_entries = n**3 / 3.0 + n**2 * count, 0.5 * n**2

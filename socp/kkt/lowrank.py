@@ -15,6 +15,7 @@ import math
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
+from ..compiled.memory import check_room
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, structure
 from ..form.dense_rows import DenseRows, scale_rows
@@ -47,8 +48,11 @@ class LowRankKKT(KKT):
     of_groups, reduced = floats("groups"), floats("n + p + groups")  # t and the reduced right-hand side of `row_groups`
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
-        rows, n, k = DenseRows(form), form.n, form.P.low_rank_form()[0].shape[1]
-        order = k + form.p + rows.count
+        n, k = form.n, form.P.low_rank_form()[0].shape[1]
+        order = k + form.p + form.distinct
+        words = n * (2 * order + form.p + 2 * form.distinct) + order**2
+        check_room(8.0 * words, f"the Schur complement of order {order} with its rows of {n} entries")
+        rows = DenseRows(form)
         super().__init__(form, regularization, refinement_steps, order=order, groups=form.groups.count)
         self.rows, self.k, self.order, self.bounds = rows, k, order, form.bounds
         self.flops, self.factor_entries = order**2 * (n + order / 3.0), order * (n + 0.5 * order)

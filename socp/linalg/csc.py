@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -23,6 +25,15 @@ def same_places(A: sp.csc_array, B: sp.csc_array) -> bool:
     """Return True if two canonical matrices of one shape have equal patterns."""
     pairs = (A.indptr, B.indptr), (A.indices, B.indices)
     return all(one is other or np.array_equal(one, other) for one, other in pairs)
+
+
+def same_storage(one: Any, other: Any) -> bool:
+    """Return True if two matrices are of one type and shape, with equal patterns if they are sparse."""
+    if one is other:
+        return True
+    if type(one) is not type(other) or one.shape != other.shape:
+        return False
+    return not sp.issparse(one) or same_places(one, other)
 
 
 def _checked_csc(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp.csc_array:

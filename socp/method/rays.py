@@ -58,7 +58,7 @@ def repaired_direction(program: ConeProgram, x: np.ndarray) -> np.ndarray:
         return x
     start, second_order = program.cone_layout
     orthant = ~np.repeat(second_order, np.diff(start)) & np.isfinite(program.h)
-    P = None if program.hessian.is_zero else program.hessian.dense()
+    P = None if program.hessian.is_zero else program.P if program.hessian.is_sparse else program.hessian.dense()
     M = sp.vstack([program.A, program.G[np.flatnonzero(orthant)]] + ([] if P is None else [sp.csc_array(P)]), "csr")
     one_sided = np.zeros(M.shape[0], bool)
     one_sided[program.p : program.p + np.count_nonzero(orthant)] = True

@@ -10,13 +10,17 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from ..compiled.kernels import deferred_kernel, kernel
+from ..compiled.kernels import deferred_kernel, kernel, leaf
 from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 NO_PLACES = np.zeros(0, INT)
+PRECISIONS = {float(np.finfo(kind).eps): kind for kind in ("float64", "float32", "float16")}
+"""Names of the types in which a matrix may have been given, by their machine epsilon."""
+EPS, *_ = PRECISIONS
+ASYMMETRY = 1e-10  # difference of P_ij and P_ji, relative to the largest entry, up to which P is symmetrized
 CSC, CSR = (sp.csc_array, sp.csc_matrix), (sp.csr_array, sp.csr_matrix)
 
 
@@ -357,10 +361,36 @@ def asymmetry(P: Matrix, found: Floats) -> float:
     return found[2]
 
 
-def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
+def eps_of(matrix: Any) -> float:
+    """Return the machine epsilon of the type of a matrix: float32 and float16 have their own, others that of float64.
+
+    Examples
+    --------
+    >>> eps_of(np.eye(2, dtype=np.float32)) / EPS, eps_of([[1, 0], [0, 1]]) / EPS
+    (536870912.0, 1.0)
+    """
+    kind = getattr(matrix, "dtype", None)
+    if kind is FLOAT:
+        return EPS
+    if not isinstance(kind, np.dtype):
+        kind = np.asarray(matrix).dtype
+    return float(np.finfo(kind).eps) if kind.kind == "f" and kind.itemsize < FLOAT.itemsize else EPS
+
+
+@leaf
+def rounding(n: int, eps: float) -> float:
+    """Return the share of its size that rounding may change an eigenvalue of a matrix of order `n`, given with `eps`.
+
+    Covariances and matrices of kernels, products F D F' and projections, of up to 10^6 terms, need at most half of it.
+    """
+    return min((64.0 + 8.0 * n) * eps, 2.0 * math.sqrt(eps))
+
+
+def as_symmetric(name: str, P: Any, eps: float = EPS) -> Any:
     """Return P if it is symmetric to the bit, else 1/2 (P + P') with no stored entry lost.
 
-    Raises ProgramError if the largest |P_ij - P_ji| is above `tol` times the largest |P_ij|.
+    Raises ProgramError if the largest |P_ij - P_ji| is above 1e-10 and the `rounding` of the type in which P came, as a
+    share of the largest |P_ij|.
     """
     if sp.issparse(P):
         difference, size, worst = (P - P.T).tocoo(), np.abs(P.data).max(initial=0.0), 0.0
@@ -375,12 +405,12 @@ def as_symmetric(name: str, P: Any, tol: float = 1e-10) -> Any:
     if worst == 0.0:
         return P
     coo = sp.coo_array(P)
-    if worst > tol * size:
+    if worst > max(ASYMMETRY, rounding(P.shape[0], eps)) * size:
         is_triangle = (coo.row <= coo.col).all() or (coo.row >= coo.col).all()
-        hint = "; it is triangular: give the full matrix, for instance T + T.T - diag(T)" if is_triangle else ""
+        hint = "it is triangular: give the full matrix, for instance T + T.T - diag(T)"
         raise ProgramError(
             f"{name} must be symmetric, but {name}[{i}, {j}] and {name}[{j}, {i}] differ by {worst:g} "
-            f"(largest entry {size:g}){hint}"
+            f"(largest entry {size:g}); {hint if is_triangle else 'give (P + P.T) / 2'}"
         )
     if not sp.issparse(P):
         return 0.5 * (P + P.T)

@@ -14,11 +14,13 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from ..compiled.kernels import deferred_kernel, leaf
+from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_both, add_rows
 from ..linalg.csc import csc, have_entries, multiply_transposed
 from ..linalg.vectors import NO_VALUES
 from .checks import (
+    EPS,
     FLOAT,
     INT,
     NO_PLACES,
@@ -27,9 +29,8 @@ from .checks import (
     as_csc,
     as_dense,
     as_symmetric,
-    as_vector,
     asymmetry,
-    check_finite,
+    eps_of,
     is_symmetric,
 )
 
@@ -39,6 +40,11 @@ GLANCE = 150  # largest order of a small P, for which one pass over all entries 
 LOW_RANK_SHARE = 0.25  # largest rank, relative to the order, at which a dense P is factored as low rank
 SIGNS = 4  # number of random sign vectors that test a low-rank factor
 LOW_RANK_TOL = 1e-14  # size, relative to the largest entry of P, below which a pivot counts as zero
+
+
+def check_full(n: int, copies: int = 1) -> None:
+    """Raise MemoryError if P of order `n` in full, or several arrays of its size, do not fit into memory."""
+    check_room(8.0 * copies * n * n, f"P in full, {n} by {n},")
 
 
 class Hessian:
@@ -112,12 +118,9 @@ class Hessian:
         """Return the submatrix P[which, which] as a program holds it."""
         raise NotImplementedError
 
-    def with_data(self, data: Any) -> Any:
-        """Return P with new checked values, given in its pattern or as a matrix, as a program holds it."""
-        raise ProgramError(f"P_data does not go with a {type(self.source).__name__} P; build a new Solver instead")
-
     def dense(self) -> np.ndarray:
         """Return P as a read-only dense array."""
+        check_full(self.order)
         return self.source.toarray()  # type: ignore[no-any-return]
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -145,6 +148,7 @@ class Hessian:
 
     def take_room(self) -> np.ndarray:
         """Return n^2 uninitialized numbers."""
+        check_full(self.order)
         return np.empty(self.order**2)
 
 
@@ -199,18 +203,6 @@ class SparseHessian(Hessian):
         entries = keep_entries(self.indptr, self.indices, self.values, place, place, indptr, indices, data)
         return csc(data[:entries], indices[:entries], indptr, (which.size, which.size))
 
-    def with_data(self, data: Any) -> Any:
-        if self.source is None:
-            raise ProgramError("P_data came, but the program has no P")
-        if np.ndim(data) == 2:
-            return as_hessian("P_data", data, self.order, "the program")
-        values = as_vector("P_data", data, self.entries, " (the entries of P)")
-        check_finite("P_data", values)
-        new = csc(values, self.indices, self.indptr, self.source.shape)
-        if is_symmetric(self.indptr, self.indices, values, np.empty(self.order, INT)):
-            return new
-        return as_symmetric("P", new)
-
     def empty_like(self) -> SparseHessian:
         """Return P with its pattern and uninitialized values."""
         return self if self.is_zero else SparseHessian(self.indptr, self.indices, np.empty(self.entries))
@@ -219,6 +211,7 @@ class SparseHessian(Hessian):
         return self.indptr, self.indices, self.values
 
     def dense(self) -> np.ndarray:
+        check_full(self.order)
         full = np.zeros((self.order, self.order))
         expand(self.indptr, self.indices, self.values, full)
         return full
@@ -235,6 +228,7 @@ class DenseHessian(Hessian):
 
     is_full = True
     low_rank: np.ndarray | None = None  # F in P = F F', or None if it is unknown
+    low_rank_error = 0.0  # estimate of the Frobenius norm of P - F F', scaled to a unit diagonal of P
     room: np.ndarray | None = None  # n^2 numbers: workspace of the convexity test
 
     def __init__(self, array: np.ndarray) -> None:
@@ -272,9 +266,6 @@ class DenseHessian(Hessian):
     def among(self, which: np.ndarray) -> Any:
         return self.source[which[:, None], which]
 
-    def with_data(self, data: Any) -> Any:
-        return as_symmetric("P_data", as_dense("P_data", data, self.source.shape))
-
     def dense(self) -> np.ndarray:
         return self.source  # type: ignore[no-any-return]
 
@@ -284,6 +275,7 @@ class DenseHessian(Hessian):
 
     def empty_like(self) -> DenseHessian:
         """Allocate an array of the order of P."""
+        check_full(self.order)
         return DenseHessian(np.empty(self.source.shape))
 
     def forget_rank(self) -> None:
@@ -292,7 +284,7 @@ class DenseHessian(Hessian):
     def take_room(self) -> np.ndarray:
         """Return n^2 uninitialized numbers; the workspace of the convexity test, in mapped pages, is reused once."""
         room, self.room = self.room, None
-        return np.empty(self.entries) if room is None else room
+        return super().take_room() if room is None else room
 
     def find_rank(self) -> bool:
         """Return True if P = F F' with few columns in F, and store F in `low_rank`."""
@@ -328,7 +320,8 @@ class DenseHessian(Hessian):
         root = np.sqrt(np.where(diagonal > 0.0, diagonal, size))[:, None]
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, SIGNS)) / root
         missing = (self.source @ signs - F @ (F.T @ signs)) / root
-        if not np.linalg.norm(missing) <= math.sqrt(SIGNS) * n * LOW_RANK_TOL:
+        self.low_rank_error = float(np.linalg.norm(missing)) / math.sqrt(SIGNS)
+        if not self.low_rank_error <= n * LOW_RANK_TOL:
             return False
         self.low_rank = F
         return True
@@ -344,6 +337,7 @@ class DenseHessian(Hessian):
 
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the upper triangle in CSC."""
+        check_full(self.order, 2)  # the triangle, and the row and column of each entry
         column, row = np.tril_indices(self.order)
         return np.cumsum(np.arange(self.order + 1, dtype=INT)), row.astype(INT), self.source[column, row]
 
@@ -374,6 +368,8 @@ class WithHessian:
 
     P: Any
     maximize = False  # True if the program was read as the maximization of the negative of its objective
+    P_eps = EPS  # machine epsilon of the type in which the caller gave P
+    P_places: tuple[np.ndarray, np.ndarray] | None = None  # indptr and indices of a sparse P stored dense
     _hessian: Hessian | None = None
 
     @classmethod
@@ -412,29 +408,36 @@ class WithHessian:
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | Hessian | None:
     """Return P as programs store it: None, `LowRank`, dense if most entries are nonzero, else CSC."""
+    return hessian_data(name, P, n, vector)["P"]  # type: ignore[no-any-return]
+
+
+def hessian_data(name: str, P: Any, n: int, vector: str) -> dict[str, Any]:
+    """Return the attributes `P`, as `as_hessian` returns it, `P_eps` and `P_places` of a program of `n` variables."""
     if P is None:
-        return None
+        return {"P": None, "P_eps": EPS, "P_places": None}
     if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCE:
         P = P.astype(FLOAT, order="C")
         if asymmetry(P, np.zeros(4)) == 0.0 and all_finite(P.reshape(-1)) and np.count_nonzero(P) > FULL * n * n:
-            return P
+            return {"P": P, "P_eps": EPS, "P_places": None}
     why = f" ({n} variables in {vector})"
     if isinstance(P, Hessian) and not P.is_by_rows:
         if P.order != n:
             raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {(P.order, P.order)} came")
-        return P
+        return {"P": P, "P_eps": EPS, "P_places": None}
+    eps = EPS
     if not sp.issparse(P):
-        dense = as_dense(name, P, (n, n), why)
-        if np.count_nonzero(dense) > FULL * n * n:
-            return as_symmetric(name, dense)
-        P = dense
+        P, eps = as_dense(name, P, (n, n), why), eps_of(P)
+        if np.count_nonzero(P) > FULL * n * n:
+            return {"P": as_symmetric(name, P, eps), "P_eps": eps, "P_places": None}
     matrix = as_csc(name, P, (n, n), why)
-    full = FULL * n * n  # Stored entries may be zero; only nonzero entries count.
+    eps, full = max(eps, eps_of(P)), FULL * n * n  # Stored entries may be zero; only nonzero entries count.
     if n > 1 and matrix.data.size > full and np.count_nonzero(matrix.data) > full:
-        return as_symmetric(name, np.ascontiguousarray(matrix.toarray()))
-    if is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
-        return matrix
-    return as_symmetric(name, matrix)
+        check_full(n)
+        dense = as_symmetric(name, np.ascontiguousarray(matrix.toarray()), eps)
+        return {"P": dense, "P_eps": eps, "P_places": (matrix.indptr, matrix.indices)}
+    if not is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
+        matrix = as_symmetric(name, matrix, eps)
+    return {"P": matrix, "P_eps": eps, "P_places": None}
 
 
 @deferred_kernel

@@ -28,7 +28,7 @@ from .checks import (
     check_finite,
     check_no_nan,
 )
-from .hessian import WithHessian, as_hessian
+from .hessian import WithHessian, hessian_data
 from .lowrank import LowRank
 from .printing import html_table
 
@@ -102,8 +102,9 @@ class ConeProgram(WithHessian):
         Right-hand side of the equalities.
     P : sparse or dense matrix, shape (n, n), or `LowRank`, optional
         Quadratic objective, symmetric positive semidefinite; None is zero.  Symmetry is checked here, definiteness by
-        the `Solver`: a Cholesky factor must exist after each P_ii is raised by 1e-8 P_ii and by 64 + n units in
-        the last place of the largest P_ii.  Smaller negative curvature is not detected.
+        the `Solver`: a Cholesky factor must exist after each P_ii is raised by (64 + 8 n) eps P_ii, at most by
+        2 sqrt(eps) P_ii, where eps is that of the type in which P came: float64, float32 or float16; integers are
+        exact.  Smaller negative curvature counts as rounding.
         A matrix with mostly nonzero entries is kept as a dense array, in whichever format it was given.
     offset : float, default 0
         Constant that is added to the reported objective values; it does not influence the solution.
@@ -152,7 +153,7 @@ class ConeProgram(WithHessian):
         self.b = as_vector("b", np.zeros(0) if b is None else b, self.A.shape[0], " (the rows of A)")
         check_finite("b", self.b)
 
-        self.P = as_hessian("P", P, n, "c")
+        vars(self).update(hessian_data("P", P, n, "c"))
         self.offset = as_number("offset", offset)
 
     @property

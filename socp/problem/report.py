@@ -41,7 +41,8 @@ def write_report(
     if solution is not None:
         found["answer"] = {"status": solution.status.value, "plan": str(solution.plan)}
         found["answer"] |= {name: as_json(getattr(solution, name)) for name in FIGURES}
-    found["program"] = as_json(program) | {"P": as_json(program.hessian.portable()), "maximize": program.maximize}
+    of_P = {"P": as_json(program.hessian.portable()), "P_eps": program.P_eps}
+    found["program"] = as_json(program) | of_P | {"maximize": program.maximize}
     Path(path).write_text(json.dumps(found, allow_nan=False) + "\n", encoding="utf-8")
 
 

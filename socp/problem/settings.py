@@ -159,8 +159,8 @@ class Settings:
         Use an active-set method where P is dense, most variables have bounds and at most one row has sides, and a
         dual active-set method in small programs (`qp` only; `sifting` is an alias).
     check_convexity : bool, default True
-        Refuse a P that is not semidefinite.  False: assume that P is semidefinite when the active set is used; if it
-        is not, the answer may be a local minimum (`qp` only).
+        Refuse a P that is not semidefinite.  False: assume that P is semidefinite; if it is not, the answer may be a
+        local minimum or a saddle point (`qp` only).
     presolve : bool, default True
         Remove redundant rows and variables (`qp` only).
 

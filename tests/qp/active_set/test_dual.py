@@ -213,7 +213,7 @@ def test_a_warm_start_begins_with_the_working_set():
         i, j = rng.integers(1, program.m), rng.integers(program.n)
         l[i], ub[j] = (-INF, INF) if k % 3 else (u[i], lb[j] if k % 2 else 0.5)
         q = program.q + 0.05 * rng.normal(size=program.n)
-        changed = program.with_data(program.P, program.A, q, np.minimum(l, u), u, lb, ub)
+        changed = program.with_data(q, np.minimum(l, u), u, lb, ub)
         dual.program = changed
         warm, cold = dual.solve(True), own(changed)
         assert (warm is None) == (cold is None)
@@ -252,7 +252,7 @@ def test_a_warm_start_of_proximal_steps(kind):
 def test_proximal_steps_know_no_unit_of_the_objective():
     for seed in range(20):
         program = made(seed, "linear")
-        one, other = own(program), own(program.with_data(program.P, program.A, 2.0**20 * program.q))
+        one, other = own(program), own(program.with_data(2.0**20 * program.q))
         assert (one is None) == (other is None)
         if one is not None:
             np.testing.assert_array_equal(one.x, other.x)

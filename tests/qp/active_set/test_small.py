@@ -247,8 +247,8 @@ def with_rows_to_leave_out(n=6, seed=0):
 
 def test_it_takes_rows_that_presolve_would_leave_out(monkeypatch):
     program = with_rows_to_leave_out()
-    expected = [other(program.with_data(program.P, program.A, f * program.q)).objective for f in (1.0, -2.0)]
-    tighter = other(program.with_data(program.P, program.A, -2.0 * program.q, ub=0.9)).objective
+    expected = [other(program.with_data(f * program.q)).objective for f in (1.0, -2.0)]
+    tighter = other(program.with_data(-2.0 * program.q, ub=0.9)).objective
     with monkeypatch.context() as patch:
         patch.setattr(engine, "presolve", None)
         patch.setattr(engine, "reduced", None)
@@ -281,15 +281,13 @@ def test_the_engine_that_takes_over_has_what_presolve_leaves(monkeypatch):
         assert solver.presolved.kept.sum() == solver.program.m - 3 == solver.cone_solver.program.A.shape[0] + 6
     monkeypatch.undo()
     program = with_rows_to_leave_out()
-    empty = qp.Solver(program.with_data(program.P, program.A, lb=0.9))
+    empty = qp.Solver(program.with_data(lb=0.9))
     assert empty.dual_active_set is not None and empty.solve().status is Status.PRIMAL_INFEASIBLE
 
 
 def test_what_presolve_fixes_is_where_it_is_to_be_to_the_bit():
     program = tiny.rows(6)
-    fixed = qp.solve(
-        program.with_data(program.P, program.A, lb=np.append(0.1, -np.ones(5)), ub=np.append(0.1, np.ones(5)))
-    )
+    fixed = qp.solve(program.with_data(lb=np.append(0.1, -np.ones(5)), ub=np.append(0.1, np.ones(5))))
     assert fixed.x[0] == 0.1
     free = np.append(np.ones(5), 0.0)  # the last variable occurs in the objective only
     found = qp.solve(

@@ -178,6 +178,6 @@ def test_rows_along_the_signs():
     asked = []
     program = qp.QuadraticProgram(P, np.zeros(4))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qp.problem.program.check_room", lambda size, what: asked.append((size, what)))
+        patch.setattr("socp.problem.hessian.check_room", lambda size, what: asked.append((size, what)))
         assert np.array_equal(program.with_full_hessian().P.toarray(), P.toarray())
     assert asked == [(8.0 * 16, "P in full, 4 by 4,")]

@@ -32,13 +32,13 @@ def test_each_vector_may_be_another_one(name):
     program = QuadraticProgram(**GOOD)
     value = 0.5 * np.where(np.isfinite(getattr(program, name)), getattr(program, name), 0.0)
     value = {"l": value - 1.0, "u": value + 1.0, "lb": value - 1.0, "ub": value + 1.0}.get(name, value)
-    other = program.with_data(program.P, program.A, **{name: value})
+    other = program.with_data(**{name: value})
     for each in ("q", "l", "u", "lb", "ub"):
         np.testing.assert_array_equal(getattr(other, each), value if each == name else getattr(program, each))
     with pytest.raises(ProgramError, match=f"{name} must have {value.size} entries"):
-        program.with_data(program.P, program.A, **{name: np.ones(7)})
+        program.with_data(**{name: np.ones(7)})
     with pytest.raises(ProgramError, match=name):
-        program.with_data(program.P, program.A, **{name: np.full(value.size, np.nan)})
+        program.with_data(**{name: np.full(value.size, np.nan)})
 
 
 def test_what_is_absent():

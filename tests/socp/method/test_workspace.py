@@ -186,7 +186,7 @@ def test_a_program_that_is_refused_leaves_the_next_one_unharmed():
     program = quadratic(np.random.default_rng(6))
     expected, _ = alone(program), solved(program)
     with pytest.raises(socp.ProgramError, match="semidefinite"):
-        solver_of(program.with_data(-np.asarray(program.P), program.A))
+        solver_of(program.with_data(P=-np.asarray(program.P)))
     check_same(solved(program)[0], expected)
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from qp import KernelMatrix
-from socp import ConeProgram, LowRank, ProgramError
+from socp import ConeProgram, LowRank
 from socp.problem.checks import as_csc
 from socp.problem.hessian import LOW_RANK_SHARE, hessian_of
 
@@ -22,50 +22,6 @@ FORMS = {
     "low rank": (LowRank(FACTOR), FACTOR @ FACTOR.T),
     "by rows": (KernelMatrix(SAMPLES, "linear"), SAMPLES @ SAMPLES.T),
 }
-
-
-def unsorted(A):
-    """Return A with its entries in reverse order, the first one split into two halves, and two explicit zeros."""
-    coo = sp.coo_array(A)
-    places = [np.append(np.append(0, along), own) for along, own in zip((coo.row, coo.col), (2, 3))]
-    places = [np.append(along, other) for along, other in zip(places, (3, 2))]
-    data = np.concatenate([[A[0, 0] / 2], coo.data, [0.0, 0.0]])
-    data[1 + np.flatnonzero((coo.row == 0) & (coo.col == 0))] /= 2
-    return sp.coo_array((data[::-1], tuple(along[::-1] for along in places)), shape=A.shape)
-
-
-STORED = {"full": SPARSE, "csr": sp.csr_array(SPARSE), "unsorted, with zeros": unsorted(SPARSE)}
-
-
-@pytest.mark.parametrize("name", STORED)
-def test_new_values_in_the_places_of_the_old_ones(name, monkeypatch):
-    """Exactly symmetric values skip scipy; values symmetric up to rounding are symmetrized; others are refused."""
-    old = ConeProgram(np.zeros(N), P=STORED[name]).hessian
-    rows, columns = old.indices, np.repeat(np.arange(N), np.diff(old.indptr))
-    symmetric = 1.0 + rows + columns + (rows == columns)
-    with monkeypatch.context() as patch:
-        patch.setattr("socp.problem.hessian.as_symmetric", None)
-        new = old.with_data(symmetric)
-    assert new.data is not symmetric and not np.shares_memory(new.data, old.values)
-    np.testing.assert_array_equal(new.toarray()[rows, columns], symmetric)
-    assert new.nnz == old.entries
-    k = int(np.flatnonzero(rows != columns)[0])
-    off = symmetric.copy()
-    off[k] *= 1.0 + 1e-13
-    found = old.with_data(off).toarray()
-    np.testing.assert_array_equal(found, found.T)
-    np.testing.assert_allclose(found[rows, columns], symmetric, rtol=1e-12)
-    off[k] += 1e-3
-    with pytest.raises(ProgramError, match="P must be symmetric"):
-        old.with_data(off)
-    with pytest.raises(ProgramError, match="P must be symmetric"):
-        old.with_data(np.where(rows <= columns, symmetric, 0.0))
-    with pytest.raises(ProgramError, match=f"P_data must have {old.entries} entries"):
-        old.with_data(symmetric[1:])
-    with pytest.raises(ProgramError, match="P_data must be finite"):
-        old.with_data(np.where(np.arange(old.entries) == k, np.nan, symmetric))
-    with pytest.raises(ProgramError, match="it is triangular"):
-        ConeProgram(np.zeros(N), P=sp.triu(SPARSE))
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -107,12 +63,6 @@ def test_a_program_answers_for_the_matrix_that_it_has_now():
     assert program.hessian is before
     program.P = FORMS["sparse"][0]
     np.testing.assert_array_equal(program.hessian.dense(), SPARSE)
-
-
-def test_new_values_are_refused_where_there_is_no_place_for_them():
-    for name, message in (("none", "has no P"), ("low rank", "a LowRank P"), ("by rows", "a KernelMatrix P")):
-        with pytest.raises(ProgramError, match=message):
-            hessian_of(FORMS[name][0], N).with_data([1.0])
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
