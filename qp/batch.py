@@ -114,6 +114,8 @@ class Programs(BatchData):
     q, l, u, lb, ub : arrays, shapes (1 or k, n) and (1 or k, m)
     bounds : array of bool, shape (1 or k, m)
         True for rows with one entry.
+    are_crossed : array of bool, shape (1 or k,)
+        True for programs with a lower side above the upper side; they are solved alone.
     """
 
     l: np.ndarray
@@ -140,6 +142,7 @@ class Programs(BatchData):
         self.hold(("q", "l", "u", "lb", "ub"), ("P", "A"))
         self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
         self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
+        self.are_crossed = (self.l > self.u).any(axis=1) | (self.lb > self.ub).any(axis=1)
         entries = self.A != 0.0
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
 
@@ -156,7 +159,8 @@ class Programs(BatchData):
         held = self.shared() if shared is None else shared
         P, A = (held[name] if name in held else self._held(name, i) for name in ("P", "A"))
         q, l, u, lb, ub = (self.own(name, i) for name in ("q", "l", "u", "lb", "ub"))
-        return QuadraticProgram.of_checked(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
+        are_crossed = bool(self.are_crossed[i if self.are_crossed.size > 1 else 0])
+        return QuadraticProgram.of_checked(P=P, q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0, are_crossed=are_crossed)
 
     def sides(self) -> dict[str, np.ndarray]:
         """Return l and u of the rows, followed by lb and ub of the variables."""
@@ -296,4 +300,6 @@ def lots_of(programs: Programs, settings: Settings, start: Start | None = None) 
     kinds = kinds_of(**sides)
     if len(programs.bounds) > 1:
         kinds = side_by_side(kinds, programs.bounds)
-    return [QuadraticLot(programs, sides, chosen, settings, start) for chosen in alike(kinds, programs.k)]
+    crossed = np.broadcast_to(programs.are_crossed, programs.k)
+    lots = (chosen[~crossed[chosen]] for chosen in alike(kinds, programs.k))
+    return [QuadraticLot(programs, sides, chosen, settings, start) for chosen in lots if chosen.size]

@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from socp.engine import SetUpOnce
+from socp.form.convexity import check_semidefinite
 from socp.method.run import OPTIMAL
 from socp.plan.plan import Plan
 from socp.problem import printing
@@ -23,6 +24,7 @@ from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
 from .problem.stopping import Point, ProgramTest
 from .reduce.cone_form import ConeForm, SidesProgram, reduced
+from .reduce.crossing import Crossing, crossing_of, infeasible
 from .reduce.presolve import Presolve, presolve
 
 
@@ -36,17 +38,34 @@ class Engine(SetUpOnce):
     """
 
     program: QuadraticProgram
+    active_set: ActiveSet | None = None
     dual_active_set: DualActiveSet | None = None
+    _cone_solver: ConeSolver | None = None
     _reduced: tuple[Presolve, ConeForm] | None = None  # computed at first use
     _last: np.ndarray | None = None  # last optimal x if there is an `active_set`: its warm start
     _answer: Point | None = None  # last optimal point of the interior-point method
+    _crossing: Crossing | None = None  # sides of the program that cross: it is infeasible
+    _is_behind = False  # True if the set-up has not seen P or A, as sides of the program cross
     _solved = 0  # optimal answers of the interior-point method with these matrices; -1: never switch
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
         """Set up for a program; a `KernelMatrix` is converted to a dense P unless the method needs only its rows."""
+        crossing = crossing_of(program, self.settings)
+        if crossing is not None:
+            self._go_over(program, self._test_hessian)
+            self._crossing, self._is_behind = crossing, True
+            return
         if program.hessian.is_by_rows and choose_method(program, self.settings) != "working set":
             program = program.with_full_hessian()
         super()._set_up_for(program)
+
+    def _test_hessian(self, program: QuadraticProgram) -> None:
+        """Raise ProgramError if the settings require a convex program and P is not positive semidefinite."""
+        if self.settings.check_convexity:
+            P = program.hessian
+            if P.is_by_rows and not program.P.is_semidefinite:
+                P = program.with_full_hessian().hessian
+            check_semidefinite(P)
 
     def _make_hessian(self) -> None:
         """Convert a `KernelMatrix` P to a dense one and set up again."""
@@ -66,10 +85,11 @@ class Engine(SetUpOnce):
                     active_set = None
         # Nothing has raised: from here on the solver holds the new program.
         self._reduced, self.active_set, self.dual_active_set = parts, active_set, dual
+        self._crossing, self._is_behind = None, False
         self._answer, self._solved = None, 0 if active_set is None else -1
         if before is not None:
             before.let_go(dual)
-        self._cone_solver: ConeSolver | None = cone_solver
+        self._cone_solver = cone_solver
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
         """Return the active set for the presolved program, or None if it is not chosen."""
@@ -115,9 +135,14 @@ class Engine(SetUpOnce):
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> None:
         """Replace the program by one with new matrices and sides as flagged; if it is refused, nothing changes."""
-        if self.dual_active_set is not None and self._reduced is None and not (new_P or new_A or self._is_stale):
-            self.program = program
-        elif self._is_stale or not self._take_values(program, new_P, new_A, new_sides):
+        crossing, new_matrix = crossing_of(program, self.settings), new_P or new_A
+        if self._is_stale or self._is_behind or (crossing is not None and new_matrix):
+            self._set_up_for(program)
+        elif crossing is not None:
+            self.program, self._crossing = program, crossing  # The set-up waits for sides that do not cross.
+        elif self.dual_active_set is not None and self._reduced is None and not (new_matrix or program.are_crossed):
+            self.program, self._crossing = program, None
+        elif not self._take_values(program, new_P, new_A, new_sides or self._crossing is not None):
             self._set_up_for(program)
 
     def _take_values(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> bool:
@@ -125,7 +150,7 @@ class Engine(SetUpOnce):
 
         Presolve is skipped if only q is new and the old q has fixed no variable.
         """
-        if self.dual_active_set is not None and (new_P or new_A):
+        if self.dual_active_set is not None and (new_P or new_A or program.are_crossed):
             return False
         presolved = None if new_A or new_P or new_sides else self.presolved.with_objective(program)
         if presolved is None:
@@ -150,7 +175,7 @@ class Engine(SetUpOnce):
         self._reduced = presolved, self.cone_form
         if self.active_set is not None:
             self.active_set = self._new_active_set(presolved.program)
-        self.program, self._is_stale = program, False
+        self.program, self._crossing, self._is_stale = program, None, False
         return True
 
     def let_go(self) -> None:
@@ -174,6 +199,8 @@ class Engine(SetUpOnce):
         with self.at_work:
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
+            if self._crossing is not None:
+                return self._show_infeasible(self._crossing)
             solution = self._find(warm_start is True, None if warm_start is False else self._start_of(warm_start))
             late = self.setup_time - setup_time  # set-up of a cone solver during the solve
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
@@ -182,6 +209,13 @@ class Engine(SetUpOnce):
             if self.settings.verbose:
                 printing.footer(solution)
             return solution
+
+    def _show_infeasible(self, crossing: Crossing) -> Solution:
+        """Return the answer to a program whose sides cross, and print it if the settings say so."""
+        solution = infeasible(self.program, crossing, self.setup_time)
+        if self.settings.verbose:
+            printing.footer(solution)
+        return solution
 
     def _find(self, is_warm: bool, start: np.ndarray | None) -> Solution:
         """Return the answer of an active set if it finds one, else of the interior-point method."""

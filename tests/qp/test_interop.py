@@ -54,6 +54,13 @@ def test_a_program_without_rows_or_bounds_and_one_with_a_single_row():
     np.testing.assert_allclose(qpsolvers.solve_problem(problem, solver="centralpath").x, [-1 / 3, 4 / 3], atol=1e-7)
 
 
+@pytest.mark.parametrize("crossing, found", [(0.2, False), (1e-12, True)])
+def test_bounds_that_cross_are_a_program_without_a_solution(crossing, found):
+    lb, ub = np.array([0.0, 0.1]), np.array([1.0, 0.1 - crossing])
+    solution = qpsolvers.solve_problem(qpsolvers.Problem(np.eye(2), np.ones(2), lb=lb, ub=ub), solver="centralpath")
+    assert solution.found is found and ("lb[1]" in solution.extras["message"]) is not found
+
+
 def test_an_infeasible_program_is_not_found_and_the_best_point_is_there_after_a_limit():
     problem = qpsolvers.Problem(np.eye(1), np.zeros(1), np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]))
     solution = qpsolvers.solve_problem(problem, solver="centralpath")
