@@ -12,7 +12,8 @@ from socp.form.convexity import check_semidefinite
 from socp.method.run import OPTIMAL
 from socp.plan.plan import Plan
 from socp.problem import printing
-from socp.problem.checks import ProgramError, as_vector, check_finite
+from socp.problem.checks import ProgramError
+from socp.problem.starts import Start, WarmStart
 from socp.problem.status import Status
 from socp.solver import Solver as ConeSolver
 
@@ -22,6 +23,7 @@ from .active_set.working_set import WorkingSet
 from .plan.choice import choose_method
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
+from .problem.starts import completed, near_point, start_of
 from .problem.stopping import Point, ProgramTest
 from .reduce.cone_form import ConeForm, SidesProgram, reduced
 from .reduce.crossing import Crossing, crossing_of, infeasible
@@ -190,18 +192,29 @@ class Engine(SetUpOnce):
         if self.dual_active_set is not None:
             self.dual_active_set.let_go()
 
-    def solve(self, warm_start: bool | np.ndarray = False) -> Solution:
-        """Solve the program; with `warm_start` begin at the last answer if that is the better starting point.
+    def solve(self, warm_start: WarmStart = False) -> Solution:
+        """Solve the program; with `warm_start` begin at the last answer, or another point, if that is near enough.
 
-        An array in place of True is the x at which the active set begins; the interior-point method makes a cold
-        start.  If a small program is solved so repeatedly, the dual active set replaces the interior-point method.
+        If a small program is solved repeatedly from the last answer, the dual active set replaces the interior-point
+        method.
+
+        Parameters
+        ----------
+        warm_start : bool, Solution, tuple (x, y, z_bounds), or vector x
+            True for the last optimal answer.  In a tuple, None stands for unknown multipliers, which are computed from
+            x where they are bounds'.  A point whose residuals are of the size of the data is not used.
+
+        Returns
+        -------
+        Solution
         """
+        start = warm_start if isinstance(warm_start, bool) else start_of(warm_start, self.program)
         with self.at_work:
             self._make_ready()
             started, setup_time = time.perf_counter(), self.setup_time
             if self._crossing is not None:
                 return self._show_infeasible(self._crossing)
-            solution = self._find(warm_start is True, None if warm_start is False else self._start_of(warm_start))
+            solution = self._find(start)
             late = self.setup_time - setup_time  # set-up of a cone solver during the solve
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if solution.status is OPTIMAL and self.active_set is not None:  # for a warm start
@@ -217,13 +230,18 @@ class Engine(SetUpOnce):
             printing.footer(solution)
         return solution
 
-    def _find(self, is_warm: bool, start: np.ndarray | None) -> Solution:
+    def _find(self, start: bool | Start) -> Solution:
         """Return the answer of an active set if it finds one, else of the interior-point method."""
-        solution, dual = None, self.dual_active_set
+        solution, dual, is_warm = None, self.dual_active_set, start is True
         if dual is None and is_warm and self._answer is not None and self._solved.bit_count() == 1:  # 1, 2, 4, ...
             dual = self.dual_active_set = self._go_on_from(self._answer)
-        if dual is not None and (is_warm or not dual.goes_on):
+        if dual is not None and (start or not dual.goes_on):
             dual.program = self.program
+            if isinstance(start, tuple):
+                point = near_point(self.program, start)
+                is_warm = point is not None
+                if point is not None:
+                    dual.start_at(*point)
             if self.settings.verbose:
                 self._show(dual.plan, self.program, ConeForm(self.program))
             solution = dual.solve(is_warm)
@@ -238,11 +256,13 @@ class Engine(SetUpOnce):
         if self.active_set is not None:
             if self.settings.verbose:
                 self._show(self.active_set.plan, self.presolved.program, self.cone_form)
-            solution = self.active_set.solve(start, test)
+            solution = self.active_set.solve(
+                start[0] if isinstance(start, tuple) else self._last if start else None, test
+            )
         if solution is None and self.program.hessian.is_by_rows:
             self._make_hessian()
-            return self._find(is_warm, None)
-        solution = self._follow_path(is_warm, test) if solution is None else solution
+            return self._find(start)
+        solution = self._follow_path(start, test) if solution is None else solution
         solution._settings = self.settings.without_callback
         return solution
 
@@ -265,17 +285,11 @@ class Engine(SetUpOnce):
         entries = P.order**2 if P.is_by_rows else P.entries, program.A.data.size
         printing.header(plan, self.settings.tol, form.n, form.p, form.m, (), entries)
 
-    def _start_of(self, warm_start: bool | np.ndarray) -> np.ndarray | None:
-        """Return the x at which the active set begins, or None."""
-        if isinstance(warm_start, np.ndarray) and warm_start.ndim:
-            start = as_vector("warm_start", warm_start, self.program.n)
-            check_finite("warm_start", start)
-            return start
-        return self._last if warm_start else None
-
-    def _follow_path(self, warm_start: bool, test: ProgramTest) -> Solution:
+    def _follow_path(self, start: bool | Start, test: ProgramTest) -> Solution:
         """Return the answer of the interior-point method, which stops by the test on the program's own data."""
-        run = (self._cone_solver or self.cone_solver).run(warm_start, test)
+        if isinstance(start, tuple):
+            start = test.lower(*completed(self.program, start))
+        run = (self._cone_solver or self.cone_solver).run(start, test)
         assert run.answer is not None and run.status is not None
         x, y, z, _ = run.answer
         found, point = run.found, (x, y, z)

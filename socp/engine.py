@@ -34,6 +34,7 @@ from .problem.hessian import GLANCE
 from .problem.program import ConeProgram
 from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution
+from .problem.starts import Start, WarmStart, checked_start
 from .problem.status import Status
 from .verify.stopping import ConeTest
 
@@ -260,23 +261,33 @@ class Engine(SetUpOnce):
             change_units(own, form, self.form)
         self._ended_well, self._has_last = False, True
 
-    def solve(self, warm_start: bool = False) -> Solution:
-        """Solve the program; with `warm_start` begin at the last answer if that is the better starting point.
+    def solve(self, warm_start: WarmStart = False) -> Solution:
+        """Solve the program; with `warm_start` begin at the last answer, or another point, if that is near enough.
+
+        Parameters
+        ----------
+        warm_start : bool, Solution, tuple (x, y, z), or vector x
+            True for the last optimal answer.  In a tuple, None stands for unknown multipliers.  A point whose residuals
+            are of the size of the data is not used: the run starts as without it.
 
         Returns
         -------
         Solution
         """
+        start = warm_start
+        if not isinstance(start, bool):
+            start = checked_start(start, Solution, {"x": self.program.n, "y": self.program.p, "z": self.program.m})
         with self.at_work:
-            run = self.run(warm_start)
+            run = self.run(start)
             solution = run.solution()
             if self.settings.verbose:
                 printing.footer(solution)
             return solution
 
-    def run(self, warm_start: bool = False, test: ConeTest | None = None) -> Run:
+    def run(self, start: bool | Start = False, test: ConeTest | None = None) -> Run:
         """Make a run, followed by others if it fails (see `method.fallbacks`), and return the best one.
 
+        `start` is True to begin at the last optimal point, or the point to begin at.
         `test` replaces the program's stopping and certificate tests.  No other thread may use the solver meanwhile.
         """
         self._make_ready()
@@ -285,7 +296,7 @@ class Engine(SetUpOnce):
         if self.first is not None and self.first is not self.program:
             self._plan_for_many()
         self._is_stale = True  # True until the run ends, as an interruption may leave its memory inconsistent
-        run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
+        run = Run(self.program, self._state, self.settings, start if start is not True else self._has_last, test)
         with self._blas(self.form.n + self.form.p):
             run.solve()
             if run.status in FAILED or run.has_large_multipliers:

@@ -21,16 +21,16 @@ from .presolve import beyond
 
 
 class Crossing(NamedTuple):
-    """Pairs of sides that cross: lower > upper, at `index` of the rows followed by the variables, largest first."""
+    """Pairs of sides that cross: lower > upper, at `places` of the rows followed by the variables, largest first."""
 
-    index: np.ndarray
+    places: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
 
     def message(self, rows: int) -> str:
         """Return the message of the answer; `rows` is the number of rows of the program."""
-        pairs, sides, count = [], [], self.index.size
-        for k, lower, upper in zip(self.index[:NAMED].tolist(), self.lower.tolist(), self.upper.tolist()):
+        pairs, sides, count = [], [], self.places.size
+        for k, lower, upper in zip(self.places[:NAMED].tolist(), self.lower.tolist(), self.upper.tolist()):
             of = f"[{k}]" if k < rows else f"b[{k - rows}]"
             sides += [f"l{of}", f"u{of}"]
             pairs.append(f"l{of} = {lower:.10g} is above u{of} = {upper:.10g}")
@@ -71,7 +71,7 @@ def infeasible(program: QuadraticProgram, crossing: Crossing, setup_time: float)
 def cone_certificate(program: QuadraticProgram, crossing: Crossing, message: str) -> ConeSolution:
     """Return the answer to the cone program: (y, z) with equal multipliers of the two sides that cross most."""
     form, m = ConeForm(program), program.m
-    k, size = int(crossing.index[0]), m + program.n
+    k, size = int(crossing.places[0]), m + program.n
     z = np.zeros(form.m)
     z[form.places[[k, size + k]] - form.p] = 1.0 / (crossing.lower[0] - crossing.upper[0])
     x, s = np.full(form.n, np.nan), np.full(form.m, np.nan)

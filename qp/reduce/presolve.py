@@ -26,7 +26,7 @@ from socp.problem.hessian import keep_entries
 from socp.problem.settings import Settings
 
 from ..problem.program import QuadraticProgram
-from .removal import ROWS, Removed, look_for_more, number_kept, postsolve, remove_rows
+from .removal import ROWS, Removed, look_for_more, lower_multipliers, number_kept, postsolve, remove_rows
 
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # sides may cross by min(CROSSING * tol, MOST_CROSSING), relatively
 
@@ -97,6 +97,14 @@ class Presolve:
         if self.kept is None or other.kept is None:
             return self.kept is other.kept
         return np.array_equal(self.kept, other.kept)
+
+    def lower(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (y, z_bounds) of the presolved program for multipliers of the given one: the inverse of `dual`."""
+        if self.removed is None:
+            return y, z
+        rows, bounds = y.copy(), z.copy()
+        lower_multipliers(self.removed, self.kept, rows, bounds)
+        return rows[self.kept], bounds
 
     def dual(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (y, z_bounds) of the given program for multipliers y and z of the presolved program."""

@@ -52,11 +52,7 @@ def solve_batch(
 
     In each thread ``new_solver()`` returns the function (i, settings) that solves program i alone.
     """
-<<<<<<< HEAD
-    watch, left, many._settings = Watch(settings.time_limit), np.arange(len(many)), settings
-=======
-    watch, is_left = Watch(settings.time_limit), np.ones(len(many), np.bool_)
->>>>>>> bb4b46dc (Sides that cross are an infeasible program, told with their names, through every interface; within the tolerance they are equal)
+    watch, is_left, many._settings = Watch(settings.time_limit), np.ones(len(many), np.bool_), settings
     many.setup_time = time.perf_counter() - started
     for lot in lots:
         watch.work(lot.tasks(), lot.worker, settings.threads)

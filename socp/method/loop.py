@@ -41,7 +41,7 @@ from .newton import (
     relative_residuals,
     round_inside,
 )
-from .start import start_cold, start_warm
+from .start import estimate_multipliers, put_start, start_cold, start_warm
 
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # least value of the limit of step lengths by the minimum of mu
@@ -83,7 +83,9 @@ class State(Structure):
     best_worst, best_missed, best_ray, last_better, last_progress
         Smallest `worst`, `missed` and ray in this run; iterations of the best iterate and of the last progress.
     warm : bool
-        Whether the run began at the last optimal point.
+        Whether the run began at the last optimal point, or at a point of the caller's own.
+    is_complete : bool
+        Whether the point of a warm start has multipliers, which are estimated otherwise.
     sigma, alpha_affine, alpha : float
         Centering, length of the affine step, and step length of the last iteration.
     started, now : float
@@ -104,7 +106,7 @@ class State(Structure):
     worst, missed, primal_ray, dual_ray = number(), number(), number(), number()
     ray_limit, best_worst, best_missed, best_ray = number(), number(), number(), number()
     primal_refused, dual_refused = number(), number()
-    warm = flag()
+    warm, is_complete = flag(), flag()
     sigma, alpha_affine, alpha, started, now = number(), number(), number(), number(), number()
     trace = records(TRACE, "rows")
 
@@ -124,7 +126,12 @@ class State(Structure):
         """Start the run at the last optimal point."""
         np.divide(self.last.u, self.last.tau, out=self.point.u)
         np.divide(self.last.s, self.last.tau, out=self.point.s)
-        self.warm = True
+        self.warm = self.is_complete = True
+
+    def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, is_complete: bool) -> None:
+        """Start the run at a point in the caller's units; if it is not complete, (y, z) = 0 stands for unknown ones."""
+        put_start(self.newton, self.point, x, y, z)
+        self.warm, self.is_complete = True, is_complete
 
     def follow_plan(self, plan: Plan) -> None:
         """Let the following runs use another plan with the same backend."""
@@ -177,7 +184,10 @@ def begin(state: State) -> int:
     restart(newton.kkt)
     newton.last_dtau = 1.0  # The previous run must not change the bits of this run.
     if state.warm:
-        state.warm = start_warm(newton, point)
+        if not state.is_complete:
+            estimate_multipliers(newton, point)
+            restart(newton.kkt)
+        state.warm = start_warm(newton, point, state.is_complete)
     if not state.warm and not start_cold(newton, point):
         return NOT_FACTORED
     return judge(state)

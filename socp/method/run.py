@@ -17,6 +17,7 @@ from ..problem.checks import FLOAT
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution, answer_at
+from ..problem.starts import Start
 from ..problem.status import Status
 from ..verify import stopping
 from ..verify.certificates import CERTAIN
@@ -127,8 +128,8 @@ class Run:
     state : State
         Memory of the run; no other run may use it until this one ends.
     settings : Settings
-    warm : bool
-        True to start from the last optimal point in the state.
+    start : bool or Start
+        True to start from the last optimal point in the state; a point to start there if it is near enough.
     test : stopping.ConeTest or None
         Stopping test and tests of certificates on the caller's own data; None tests on the data of `program`.
 
@@ -167,7 +168,12 @@ class Run:
     _missed = 0.0  # largest violation of a bound by the judged answer, 0 if x passes after a move to its bounds
 
     def __init__(
-        self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.ConeTest | None
+        self,
+        program: ConeProgram,
+        state: State,
+        settings: Settings,
+        start: bool | Start,
+        test: stopping.ConeTest | None,
     ) -> None:
         self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
         self.test: stopping.ConeTest = stopping.ConeTest(program) if test is None else test
@@ -177,7 +183,12 @@ class Run:
         if state.settings is not settings:
             state.take_settings(settings)
         prepare_run(state, program.offset)
-        if warm:
+        if isinstance(start, tuple):
+            x, y, z = start
+            is_complete = not y is z is None
+            y, z = (np.zeros(v.size) if w is None else w for v, w in ((program.b, y), (program.h, z)))
+            state.start_at(x, y, z, is_complete)
+        elif start:
             state.start_from_last()
 
     def solve(self) -> None:

@@ -97,8 +97,17 @@ def test_familiar_names_of_settings():
             qp.solve_qp(*program(0), **wrong)
 
 
+def test_initial_values_are_a_start_that_saves_iterations_and_are_checked():
+    problem = qpsolvers.Problem(2.0 * np.eye(30), np.linspace(-9.0, 9.0, 30), lb=np.full(30, -1.0), ub=np.ones(30))
+    cold = qpsolvers.solve_problem(problem, solver="centralpath", active_set=False)
+    warm = qpsolvers.solve_problem(problem, solver="centralpath", active_set=False, initvals=cold.x)
+    assert warm.found and warm.extras["iterations"] < 0.6 * cold.extras["iterations"]
+    with pytest.raises(ValueError, match="initvals must have 30 entries, but 2 came"):
+        qpsolvers.solve_problem(problem, solver="centralpath", initvals=np.ones(2))
+
+
 def test_a_key_error_of_ours_is_not_taken_for_a_missing_solver(monkeypatch):
-    def failing(self):
+    def failing(self, start):
         raise KeyError("inside")
 
     monkeypatch.setattr(qp.Solver, "solve", failing)
