@@ -7,15 +7,16 @@ import time
 
 import numpy as np
 
-from socp.engine import SetUpOnce
+from socp.engine import NO_TIMINGS, OutOfTime, SetUpOnce
 from socp.form.convexity import check_semidefinite
-from socp.method.run import OPTIMAL
+from socp.method.run import NO_RECORDS, OPTIMAL
 from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.checks import ProgramError
 from socp.problem.starts import Start, WarmStart
 from socp.problem.status import Status
 from socp.solver import Solver as ConeSolver
+from socp.verify.stopping import residuals
 
 from .active_set.method import ActiveSet
 from .active_set.small import DualActiveSet, small_method
@@ -81,6 +82,7 @@ class Engine(SetUpOnce):
         if dual is None or (is_checked and not dual.is_clearly_definite()):
             presolved, form = parts = reduced(program, self.settings)
             active_set = self._new_active_set(presolved.program) if dual is None else None
+            self._has_time_for("the test of convexity")
             if active_set is None or (is_checked and not active_set.is_clearly_definite()):
                 cone_solver = self._new_cone_solver(presolved, form)  # This raises unless P is semidefinite.
                 if cone_solver.plan.backend == "low rank":
@@ -121,7 +123,12 @@ class Engine(SetUpOnce):
         settings = self.settings
         if not settings.check_convexity:
             settings = dataclasses.replace(settings, check_convexity=True)
-        return ConeSolver.of_checked(form.program(presolved.program), settings, self.at_work)
+        program = form.program(presolved.program)
+        self._has_time_for("the test of convexity")  # A substitution of fixed variables has tested P.
+        solver = ConeSolver.of_checked(program, settings, self.at_work, self._until)
+        if solver._late:
+            raise OutOfTime(solver._late)
+        return solver
 
     @property
     def cone_solver(self) -> ConeSolver:
@@ -137,6 +144,7 @@ class Engine(SetUpOnce):
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> None:
         """Replace the program by one with new matrices and sides as flagged; if it is refused, nothing changes."""
+        self._give_time()
         crossing, new_matrix = crossing_of(program, self.settings), new_P or new_A
         if self._is_stale or self._is_behind or (crossing is not None and new_matrix):
             self._set_up_for(program)
@@ -211,10 +219,16 @@ class Engine(SetUpOnce):
         start = warm_start if isinstance(warm_start, bool) else start_of(warm_start, self.program)
         with self.at_work:
             self._make_ready()
-            started, setup_time = time.perf_counter(), self.setup_time
+            started, setup_time, self._until = time.perf_counter(), self.setup_time, self._end_of_solve()
+            if self._late:
+                return self._late_solution()
             if self._crossing is not None:
                 return self._show_infeasible(self._crossing)
-            solution = self._find(start)
+            try:
+                solution = self._find(start)
+            except OutOfTime as error:  # in the set-up of a cone solver
+                self._late = str(error)
+                return self._late_solution()
             late = self.setup_time - setup_time  # set-up of a cone solver during the solve
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if solution.status is OPTIMAL and self.active_set is not None:  # for a warm start
@@ -222,6 +236,17 @@ class Engine(SetUpOnce):
             if self.settings.verbose:
                 printing.footer(solution)
             return solution
+
+    def _late_solution(self) -> Solution:
+        """Return the point zero for a program whose set-up has reached the time limit."""
+        program, started = self.program, time.perf_counter()
+        point = x, y, z = np.zeros(program.n), np.zeros(program.m), np.zeros(program.n)
+        solution = solution_at(
+            program, Status.TIME_LIMIT, point, residuals(program, x, y, z, Px=np.zeros(program.n)), iterations=0,
+            setup_time=0.0, solve_time=0.0, message=self._out_of_time(), trace=NO_RECORDS, timings=NO_TIMINGS.copy(),
+        )  # fmt: skip
+        solution.take_seconds(self.setup_time, time.perf_counter() - started)
+        return solution
 
     def _show_infeasible(self, crossing: Crossing) -> Solution:
         """Return the answer to a program whose sides cross, and print it if the settings say so."""
@@ -289,7 +314,7 @@ class Engine(SetUpOnce):
         """Return the answer of the interior-point method, which stops by the test on the program's own data."""
         if isinstance(start, tuple):
             start = test.lower(*completed(self.program, start))
-        run = (self._cone_solver or self.cone_solver).run(start, test)
+        run = (self._cone_solver or self.cone_solver).run(start, test, self._until)
         assert run.answer is not None and run.status is not None
         x, y, z, _ = run.answer
         found, point = run.found, (x, y, z)

@@ -14,7 +14,6 @@ caller's own data, at a limit, and at a given time: after one iteration if there
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 
@@ -119,7 +118,7 @@ class State(Structure):
         self.tol = self.newton.tol = settings.tol
         self.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         self.tol_infeasible = settings.tol_infeasible or settings.tol
-        self.step_fraction, self.max_iter = self.plan.step_fraction, min(settings.max_iter, sys.maxsize)
+        self.step_fraction = self.plan.step_fraction
         self.settings = settings
 
     def start_from_last(self) -> None:
