@@ -53,7 +53,7 @@ class Engine(SetUpOnce):
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
         """Set up for a program; a `KernelMatrix` is converted to a dense P unless the method needs only its rows."""
-        crossing = crossing_of(program, self.settings)
+        crossing = crossing_of(program, self.settings) if program.are_crossed else None
         if crossing is not None:
             self._go_over(program, self._test_hessian)
             self._crossing, self._is_behind = crossing, True
@@ -144,14 +144,17 @@ class Engine(SetUpOnce):
 
     def _take(self, program: QuadraticProgram, new_P: bool, new_A: bool, new_sides: bool) -> None:
         """Replace the program by one with new matrices and sides as flagged; if it is refused, nothing changes."""
-        self._give_time()
-        crossing, new_matrix = crossing_of(program, self.settings), new_P or new_A
-        if self._is_stale or self._is_behind or (crossing is not None and new_matrix):
-            self._set_up_for(program)
-        elif crossing is not None:
-            self.program, self._crossing = program, crossing  # The set-up waits for sides that do not cross.
-        elif self.dual_active_set is not None and self._reduced is None and not (new_matrix or program.are_crossed):
+        new_matrix, are_crossed, dual = new_P or new_A, program.are_crossed, self.dual_active_set
+        is_kept = not (self._is_stale or self._is_behind)
+        if dual is not None and self._reduced is None and is_kept and not (new_matrix or are_crossed):
             self.program, self._crossing = program, None
+            return
+        self._give_time()
+        crossing = crossing_of(program, self.settings) if are_crossed else None
+        if crossing is not None and is_kept and not new_matrix:
+            self.program, self._crossing = program, crossing  # The set-up waits for sides that do not cross.
+        elif crossing is not None or not is_kept:
+            self._set_up_for(program)
         elif not self._take_values(program, new_P, new_A, new_sides or self._crossing is not None):
             self._set_up_for(program)
 
@@ -218,22 +221,25 @@ class Engine(SetUpOnce):
         """
         start = warm_start if isinstance(warm_start, bool) else start_of(warm_start, self.program)
         with self.at_work:
-            self._make_ready()
-            started, setup_time, self._until = time.perf_counter(), self.setup_time, self._end_of_solve()
-            if self._late:
-                return self._late_solution()
+            if self._is_stale:
+                self._make_ready()
+                if self._late:
+                    return self._late_solution()
             if self._crossing is not None:
                 return self._show_infeasible(self._crossing)
+            started, setup_time, settings = time.perf_counter(), self.setup_time, self.settings
+            if settings.time_limit is not None:
+                self._until = self._end_of_solve()
             try:
                 solution = self._find(start)
             except OutOfTime as error:  # in the set-up of a cone solver
-                self._late = str(error)
+                self._late, self._is_stale = str(error), True
                 return self._late_solution()
             late = self.setup_time - setup_time  # set-up of a cone solver during the solve
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if solution.status is OPTIMAL and self.active_set is not None:  # for a warm start
                 self._last = solution.x.copy()
-            if self.settings.verbose:
+            if settings.verbose:
                 printing.footer(solution)
             return solution
 
@@ -246,11 +252,13 @@ class Engine(SetUpOnce):
             setup_time=0.0, solve_time=0.0, message=self._out_of_time(), trace=NO_RECORDS, timings=NO_TIMINGS.copy(),
         )  # fmt: skip
         solution.take_seconds(self.setup_time, time.perf_counter() - started)
+        solution._settings = self.settings.without_callback
         return solution
 
     def _show_infeasible(self, crossing: Crossing) -> Solution:
         """Return the answer to a program whose sides cross, and print it if the settings say so."""
         solution = infeasible(self.program, crossing, self.setup_time)
+        solution._settings = self.settings.without_callback
         if self.settings.verbose:
             printing.footer(solution)
         return solution

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 
 from .compiled.memory import keep_freed_memory
 from .compiled.threads import blas_threads
+from .derivatives.cones import linearize
 from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kernel_groups import ready_for_large
 from .kkt.backends import build
@@ -332,6 +334,8 @@ class Engine(SetUpOnce):
             message=self._out_of_time(), trace=NO_RECORDS, timings=NO_TIMINGS.copy(),
         )  # fmt: skip
         solution.take_seconds(self.setup_time, time.perf_counter() - started)
+        solution._settings = self.settings.without_callback
+        solution._linearize = functools.partial(linearize, program)
         return solution
 
     def run(self, start: bool | Start = False, test: ConeTest | None = None, until: float | None = None) -> Run:
@@ -377,7 +381,7 @@ class Engine(SetUpOnce):
         if max(found.rows, found.cone) <= settings.tol:
             run.message += SHOWN
             return
-        seconds, iterations = until - time.perf_counter(), settings.max_iter - run.iterations
+        seconds, iterations = until - time.perf_counter(), settings.max_iter - settings.spent(run.iterations)
         if seconds <= 0.0 or iterations <= 0:
             return
         left = None if seconds == np.inf else seconds

@@ -14,6 +14,7 @@ from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
 
+from ..problem.derivatives import linearize
 from ..problem.program import QuadraticProgram
 from ..problem.solution import NAMED, Solution, infeasible_message, listed
 from .cone_form import ConeForm
@@ -40,8 +41,6 @@ class Crossing(NamedTuple):
 
 def crossing_of(program: QuadraticProgram, settings: Settings) -> Crossing | None:
     """Return the sides that cross by more than tol (1 + their size), or than `tol_abs`; None if there are none."""
-    if not program.are_crossed:
-        return None
     lower, upper = np.append(program.l, program.lb), np.append(program.u, program.ub)
     index = np.flatnonzero(lower > upper)
     lower, upper = lower[index], upper[index]
@@ -64,6 +63,7 @@ def infeasible(program: QuadraticProgram, crossing: Crossing, setup_time: float)
         message=message, trace=NO_RECORDS, timings=NO_TIMINGS.copy(),
         run=functools.partial(cone_certificate, program, crossing, message),
     )  # fmt: skip
+    solution._linearize = functools.partial(linearize, program)
     solution.take_seconds(setup_time, time.perf_counter() - started)
     return solution
 

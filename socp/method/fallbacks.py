@@ -44,13 +44,13 @@ class Fallbacks:
     def improve(self, run: Run, program: ConeProgram, test: ConeTest | None, until: float) -> Run:
         """Return the first further run that settles the program, or else the best of all runs, `run` included.
 
-        A run that is stopped ends the attempts; a better answer is kept.  The effort is summed over all runs, whose
-        iterations are at most `max_iter` together; `until` is the time on the clock at which they end.
+        A run that is stopped ends the attempts; a better answer is kept.  The effort is summed over all runs.
+        `until` is the time on the clock at which they end; a `max_iter` that is not the default limits them together.
         """
         efforts, self._other = [run.effort], None
         try:
             for plan in fallbacks(self.plan, self.state.form, run.iterations):
-                spent = sum(iterations for iterations, *_ in efforts)
+                spent = self.settings.spent(sum(iterations for iterations, *_ in efforts))
                 if spent >= self.settings.max_iter or clock() >= until:
                     break
                 state = self._state_for(plan, program)

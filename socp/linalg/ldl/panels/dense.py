@@ -73,7 +73,7 @@ def extent(ldl: PanelFactors, k: int) -> tuple[int, int]:
 
 @inner
 def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
-    """Factor panel `k` by blocks of columns; return the number of replaced pivots, or -1 for one not finite, or for no time.
+    """Factor panel `k` by blocks of columns; return the number of replaced pivots, or -1 if one is bad or time is over.
 
         F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,
 
