@@ -15,10 +15,12 @@ from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
 from socp.batch.verify import NO_LAYOUT, verifier_for, verify
 from socp.derivatives.batch import side_by_side
+from socp.method.start import WARM_LIMIT
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector, check_finite
 from socp.problem.hessian import as_hessian
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
+from socp.problem.starts import WarmStart
 from socp.problem.status import Status
 
 from . import kernel_groups  # noqa: F401  adds the kernels of `qp` before anything is compiled
@@ -27,6 +29,7 @@ from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
 from .problem.kernel_matrix import KernelMatrix
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
 from .problem.solution import Solution
+from .problem.starts import bound_multipliers, residual
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -114,6 +117,8 @@ class Programs(BatchData):
     q, l, u, lb, ub : arrays, shapes (1 or k, n) and (1 or k, m)
     bounds : array of bool, shape (1 or k, m)
         True for rows with one entry.
+    are_crossed : array of bool, shape (1 or k,)
+        True for programs with a lower side above the upper side; they are solved alone.
     """
 
     l: np.ndarray
@@ -141,6 +146,8 @@ class Programs(BatchData):
         self.hold(("q", "l", "u", "lb", "ub"), ("P", "A"))
         self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
         self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
+        crossed = (self.l > self.u).any(axis=1), (self.lb > self.ub).any(axis=1)
+        self.are_crossed = np.asarray(np.logical_or(*crossed))
         entries = self.A != 0.0
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
 
@@ -157,7 +164,20 @@ class Programs(BatchData):
         held = self.shared() if shared is None else shared
         P, A = (held[name] if name in held else self._held(name, i) for name in ("P", "A"))
         q, l, u, lb, ub = (self.own(name, i) for name in ("q", "l", "u", "lb", "ub"))
-        return QuadraticProgram.of_checked(P=P, P_eps=self.eps(i), q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0)
+        are_crossed = bool(self.are_crossed[i if self.are_crossed.size > 1 else 0])
+        return QuadraticProgram.of_checked(
+            P=P, P_eps=self.eps(i), q=q, A=A, l=l, u=u, lb=lb, ub=ub, offset=0.0, are_crossed=are_crossed
+        )
+
+    def near_points(self, x: np.ndarray, y: np.ndarray | None, z: np.ndarray | None) -> Start:
+        """Return x and (y, z_bounds) with unknown multipliers computed, and NaN for points with large residuals."""
+        with np.errstate(invalid="ignore"):
+            y = np.zeros((self.k, self.m)) if y is None else y
+            Px, Ax = ((matrix @ x[:, :, None])[..., 0] for matrix in (self.P, self.A))
+            Aty = (np.swapaxes(self.A, 1, 2) @ y[:, :, None])[..., 0]
+            z = bound_multipliers(Px + self.q + Aty, x, self.lb, self.ub) if z is None else z
+            far = ~(residual(Px, self.q, Aty + z, (Ax, self.l, self.u), (x, self.lb, self.ub)) < WARM_LIMIT)
+        return np.where(far[:, None], np.nan, x), np.concatenate([y, z], axis=1)
 
     def sides(self) -> dict[str, np.ndarray]:
         """Return l and u of the rows, followed by lb and ub of the variables."""
@@ -174,7 +194,7 @@ def solve_many(
     lb: ArrayLike | Number | None = None,
     ub: ArrayLike | Number | None = None,
     *,
-    warm_start: Solutions | None = None,
+    warm_start: WarmStart = None,
     **settings: Unpack[QuadraticBatchSettings],
 ) -> Solutions:
     """Solve many quadratic programs of one shape; any argument may have a leading axis, with an entry per program.
@@ -184,8 +204,9 @@ def solve_many(
     P, q, A, l, u, lb, ub
         As in `QuadraticProgram`, shared by all programs; or with a leading axis of length k, as q of shape (k, n) and
         P of shape (k, n, n).  A `LowRank` or a `KernelMatrix` is rounded to a dense array.
-    warm_start : Solutions, optional
-        Answers to k programs of this shape; each program starts near its answer.
+    warm_start : Solutions, tuple (x, y, z_bounds), or array x, optional
+        Answers to k programs of this shape, or points with or without a leading axis; each program starts at its point
+        if the residuals there are well below the size of the data.
     tol, max_iter, ...
         The settings, each as in `socp.Settings`.
 
@@ -225,23 +246,41 @@ Start = tuple[np.ndarray, np.ndarray]  # arrays x and (y, z_bounds), with a row 
 
 
 def checked_start(start: Any, programs: Programs) -> Start | None:
-    """Return the points of a warm start, or None; raise ProgramError if they do not fit the programs."""
+    """Return the points of a warm start, or None; raise ProgramError if they do not fit the programs.
+
+    Points whose residuals are of the size of the data are replaced by NaN: their programs start cold.
+    """
     if start is None:
         return None
-    if not isinstance(start, Solutions):
-        raise ProgramError(f"warm_start must be the Solutions of a batch, but {type(start).__name__} came")
-    k, n, m = programs.k, programs.n, programs.m
-    x, y, z = (as_vector(f"warm_start.{name}", getattr(start, name), leading=True) for name in Solutions.vectors)
-    if (x.shape, y.shape, z.shape) != ((k, n), (k, m), (k, n)):
+    k, sizes = programs.k, {"x": programs.n, "y": programs.m, "z_bounds": programs.n}
+    parts: list[np.ndarray | None]
+    if isinstance(start, Solutions):
+        parts = [as_vector(f"warm_start.{name}", getattr(start, name), leading=True) for name in sizes]
+    elif isinstance(start, tuple) and len(start) == 3 and start[0] is not None:
+        pairs = zip(sizes, start)
+        parts = [None if part is None else as_vector(f"warm_start: {key}", part, leading=True) for key, part in pairs]
+    elif isinstance(start, (list, np.ndarray)):
+        parts = [as_vector("warm_start", start, leading=True), None, None]
+    else:
         raise ProgramError(
-            f"warm_start must have answers to {k} programs with {n} variables and {m} rows, but x of shape {x.shape}, "
-            f"y of shape {y.shape} and z_bounds of shape {z.shape} came"
+            "warm_start must be the Solutions of a batch, a tuple (x, y, z_bounds) or an array x, but "
+            f"{type(start).__name__} came"
         )
-    return x, np.concatenate([y, z], axis=1)
+    for part, (name, size) in zip(parts, sizes.items()):
+        if part is not None and part.shape not in ((k, size), (size,)):
+            raise ProgramError(
+                f"warm_start must have points of {k} programs with {programs.n} variables and {programs.m} rows, but "
+                f"{name} of shape {part.shape} came"
+            )
+    x, y, z = (
+        None if part is None else np.broadcast_to(part, (k, size)) for part, size in zip(parts, sizes.values())
+    )  # fmt: skip
+    assert x is not None
+    return programs.near_points(x, y, z)
 
 
 def solve_like(
-    solver: Engine, vectors: dict[str, Any], threads: int | None, warm_start: Solutions | None
+    solver: Engine, vectors: dict[str, Any], threads: int | None, warm_start: WarmStart
 ) -> Solutions:  # fmt: skip
     """Solve programs with the matrices of `solver` and new `vectors`: the body of `qp.Solver.solve_many`."""
     started, program, settings = time.perf_counter(), solver.program, settings_of_batch(solver.settings, threads)
@@ -259,7 +298,14 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
 
     def new_solver() -> Callable[[int, Settings], Solution]:
         shared = programs.shared()
-        return lambda i, own: Engine.of_checked(programs.program(i, shared), own).solve()
+
+        def alone(i: int, own: Settings) -> Solution:
+            point: Any = False
+            if start is not None and np.isfinite(start[0][i]).all():
+                point = start[0][i], *np.split(start[1][i], [programs.m])
+            return Engine.of_checked(programs.program(i, shared), own).solve(point)
+
+        return alone
 
     lots = lots_of(programs, settings, start) if fits_lanes(programs.n, programs.m) else []
     solve_batch(many, lots, new_solver, settings, started)
@@ -298,4 +344,6 @@ def lots_of(programs: Programs, settings: Settings, start: Start | None = None) 
     kinds = kinds_of(**sides)
     if len(programs.bounds) > 1:
         kinds = side_by_side(kinds, programs.bounds)
-    return [QuadraticLot(programs, sides, chosen, settings, start) for chosen in alike(kinds, programs.k)]
+    crossed = np.broadcast_to(programs.are_crossed, programs.k)
+    lots = (chosen[~crossed[chosen]] for chosen in alike(kinds, programs.k))
+    return [QuadraticLot(programs, sides, chosen, settings, start) for chosen in lots if chosen.size]

@@ -9,14 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_vector
+from socp.problem.settings import Settings
 from socp.problem.status import Status
 
 from .problem.program import QuadraticProgram
 from .problem.solution import conflict
 from .solver import solve
 
+HARD = "hard sides contradict each other: {}; give one of them a finite weight"
 SIDES = ("l", "u", "lb", "ub")
 TOL = 1e-9  # `tol` for the program that finds the change
+CROSSED = Settings.tol  # sides that cross by more than CROSSED * (1 + |side|) move as far as they must
 MOVED = 1e-7  # a side moves only by more than MOVED * (1 + |side|): ten times the default `tol`
 
 
@@ -95,11 +98,12 @@ def relax(
     if norm not in (1, 2):
         raise ProgramError(f"norm must be 1 or 2, but {norm!r} came")
     costs = _costs(program, weights or {})
+    _refuse_hard_crossing(program, costs)
     elastic = _elastic(program, costs, norm)
     answer = solve(elastic, tol=TOL)
     if answer.status is Status.PRIMAL_INFEASIBLE:
         names = conflict(program, answer.y[: program.m], answer.z_bounds[: program.n])
-        raise ProgramError(f"hard sides contradict each other: {names}; give one of them a finite weight")
+        raise ProgramError(HARD.format(names))
     if answer.status not in (Status.OPTIMAL, Status.INACCURATE):
         raise ProgramError(f"the nearest feasible program was not found: {answer.message}")
     x, old = answer.x[: program.n], {name: getattr(program, name) for name in SIDES}
@@ -130,21 +134,38 @@ def _costs(program: QuadraticProgram, weights: Mapping[str, Any]) -> dict[str, n
     return costs
 
 
+def _refuse_hard_crossing(program: QuadraticProgram, costs: dict[str, np.ndarray]) -> None:
+    """Raise ProgramError if two sides cross and neither may move."""
+    for low, up in (("l", "u"), ("lb", "ub")):
+        at = np.flatnonzero((getattr(program, low) > getattr(program, up)) & np.isinf(costs[low]) & np.isinf(costs[up]))
+        if at.size:
+            raise ProgramError(HARD.format(f"{low}[{at[0]}], {up}[{at[0]}]"))
+
+
 def _elastic(program: QuadraticProgram, costs: dict[str, np.ndarray], norm: int) -> QuadraticProgram:
     """Return the program in (x, t) whose answer is the least change t; a soft bound of x is a row."""
     n, soft = program.n, {name: np.isfinite(cost) for name, cost in costs.items()}
     rows = sp.vstack([program.A, sp.eye_array(n)], format="csc")
-    lower, upper = np.concatenate([soft["l"], soft["lb"]]), np.concatenate([soft["u"], soft["ub"]])
-    one = sp.eye_array(program.m + n, format="csc")
-    A = sp.hstack([rows, one[:, np.flatnonzero(lower)], -one[:, np.flatnonzero(upper)]], format="csc")
+    l = np.concatenate([program.l, np.where(soft["lb"], program.lb, -np.inf)])
+    u = np.concatenate([program.u, np.where(soft["ub"], program.ub, np.inf)])
+    one, crossed = sp.eye_array(l.size, format="csr"), np.flatnonzero(l > u)
+    raised = one[:, np.flatnonzero(np.concatenate([soft["l"], soft["lb"]]))]
+    lowered = -one[:, np.flatnonzero(np.concatenate([soft["u"], soft["ub"]]))]
+    # One value, a'x plus the changes of both sides, lies between the sides of a row; sides that cross need two rows.
+    apart = sp.diags_array((l <= u).astype(float)) @ lowered
+    A = sp.vstack([
+        sp.hstack([rows, raised, apart]), sp.hstack([rows[crossed], 0.0 * raised[crossed], lowered[crossed]])
+    ], format="csc")  # fmt: skip
+    l, u = np.append(l, np.full(crossed.size, -np.inf)), np.append(u, u[crossed])
+    u[crossed] = np.inf
     cost = np.concatenate([costs[name][soft[name]] for name in ("l", "lb", "u", "ub")])
     none = np.zeros(cost.size)
     return QuadraticProgram(
         sp.diags_array(np.concatenate([np.zeros(n), 2.0 * cost])) if norm == 2 else None,
         np.concatenate([np.zeros(n), cost if norm == 1 else none]),
         A,
-        np.concatenate([program.l, np.where(soft["lb"], program.lb, -np.inf)]),
-        np.concatenate([program.u, np.where(soft["ub"], program.ub, np.inf)]),
+        l,
+        u,
         np.concatenate([np.where(soft["lb"], -np.inf, program.lb), none]),
         np.concatenate([np.where(soft["ub"], np.inf, program.ub), none + np.inf]),
     )
@@ -155,7 +176,8 @@ def _moved(
 ) -> dict[str, np.ndarray]:
     """Return both sides, moved to `value` where it violates a side that may move; equal sides stay equal."""
     lower, upper = (old[name] for name in names)
-    falls = np.isfinite(costs[names[0]]) & (value < lower - MOVED * (1.0 + np.abs(lower)))
-    rises = np.isfinite(costs[names[1]]) & (value > upper + MOVED * (1.0 + np.abs(upper)))
+    least = np.where(lower - upper > CROSSED * (1.0 + np.minimum(np.abs(lower), np.abs(upper))), 0.0, MOVED)
+    falls = np.isfinite(costs[names[0]]) & (value < lower - least * (1.0 + np.abs(lower)))
+    rises = np.isfinite(costs[names[1]]) & (value > upper + least * (1.0 + np.abs(upper)))
     together = (lower == upper) & (falls | rises)
     return {names[0]: np.where(falls | together, value, lower), names[1]: np.where(rises | together, value, upper)}

@@ -9,6 +9,7 @@ from socp.kernel_groups import ready_for
 from socp.problem.checks import ArrayLike, Number, ProgramError
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, document_names, document_settings
+from socp.problem.starts import WarmStart
 from socp.problem.updates import with_hessian, with_values
 
 from .active_set.small import solve_again
@@ -100,11 +101,11 @@ class Solver(Engine):
     def solve_many(
         self, q: ArrayLike | None = None, l: ArrayLike | Number | None = None, u: ArrayLike | Number | None = None,
         lb: ArrayLike | Number | None = None, ub: ArrayLike | Number | None = None, threads: int | None = None,
-        warm_start: Solutions | None = None,
+        warm_start: WarmStart = None,
     ) -> Solutions:  # fmt: skip
         """Solve the program with other vectors, each with a leading axis of length k or as in `update`.
 
-        `warm_start` are `Solutions` of such a batch; each program starts near its answer there.
+        `warm_start` is as in `qp.solve_many`.
 
         Returns
         -------
@@ -124,6 +125,8 @@ def solve(
     lb: ArrayLike | Number | None = None,
     ub: ArrayLike | Number | None = None,
     offset: float | None = None,
+    *,
+    warm_start: WarmStart = None,
     **settings: Unpack[QuadraticSettings],
 ) -> Solution:
     """Solve a quadratic program: ``solve(P, q, A=A, l=l, ...)`` or ``solve(program)``, and settings by name.
@@ -133,6 +136,8 @@ def solve(
     P, q, A, l, u, lb, ub, offset
         As in `QuadraticProgram` (sides of 1e20 and more are infinite); or a `QuadraticProgram` in place of P,
         without other data.
+    warm_start : Solution, tuple (x, y, z_bounds), or vector x, optional
+        Point near the solution, as in `Solver.solve`.
     tol, max_iter, ...
         The settings, each as in `socp.Settings`.
 
@@ -155,22 +160,22 @@ def solve(
     optimal [0.3 0.7] [0.7]
     """
     checked, data, solution = Settings.of_call(settings, "solve", KNOWN), (P, q, A, l, u, lb, ub), None
-    if q is not None:
+    if q is not None and warm_start is None:
         solution = solve_again((*data, 0.0 if offset is None else offset), checked)
     if not solution:
         program = program_of(*data, offset)
-        if solution is None:
+        if solution is None and warm_start is None:
             data = program.P, program.q, program.A, program.l, program.u, program.lb, program.ub
             solution = solve_again((*data, program.offset), checked, program)
     if not solution:
         solver = Solver.of_checked(program, checked)
-        solution = solver.solve()
+        solution = solver.solve(warm_start)
         solver.let_go()
     return solution
 
 
 DATA = ("q", "A", "l", "u", "lb", "ub", "offset")
-KNOWN = ("P", *DATA, *CHECKS, *ALIASES)  # the keyword arguments of `solve` and `Solver`
+KNOWN = ("P", *DATA, "warm_start", *CHECKS, *ALIASES)  # the keyword arguments of `solve` and `Solver`
 
 
 def program_of(P: Any, *data: Any) -> QuadraticProgram:

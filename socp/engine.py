@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import numpy as np
 
 from .compiled.memory import keep_freed_memory
 from .compiled.threads import blas_threads
+from .derivatives.cones import linearize
 from .form.standard import StackedProgram, StandardForm, sizes_of
 from .kernel_groups import ready_for_large
 from .kkt.backends import build
@@ -24,7 +26,7 @@ from .method import workspace
 from .method.fallbacks import FAILED, Fallbacks
 from .method.loop import State
 from .method.newton import Newton, Point
-from .method.run import INTERRUPTED, OPTIMAL, Iterate, Run
+from .method.run import INTERRUPTED, NO_RECORDS, OPTIMAL, Iterate, Run, limit_reached
 from .plan.choice import decide
 from .plan.plan import Plan
 from .problem import printing
@@ -32,15 +34,20 @@ from .problem.checks import ProgramError
 from .problem.hessian import GLANCE
 from .problem.program import ConeProgram
 from .problem.settings import Settings
-from .problem.solution import TIMINGS, Solution
+from .problem.solution import TIMINGS, Solution, answer_at
+from .problem.starts import Start, WarmStart, checked_start
 from .problem.status import Status
 from .problem.zeros import StoredZeros
-from .verify.stopping import ConeTest
+from .verify.stopping import ConeTest, residuals
 
 SHOWN = ", from a feasible point: it is unbounded below"
 NO_TIMINGS = dict.fromkeys(TIMINGS, 0.0)
 
 Kind = TypeVar("Kind", bound="SetUpOnce")
+
+
+class OutOfTime(Exception):
+    """A set-up has reached the time limit; the message names the part that is missing."""
 
 
 class SetUpOnce(abc.ABC):
@@ -49,22 +56,32 @@ class SetUpOnce(abc.ABC):
     program: Any
     settings: Settings
     setup_time: float
+    _until = np.inf  # time on the clock at which the set-up ends without a result
+    _late = ""  # where the set-up has ended so, or ""
     _is_stale = True  # True while parts change; after an interruption the next use sets up again
     _zeros = StoredZeros()  # places that the set-up leaves out
     _are_filled = False  # True once a program has had entries in such places: later set-ups keep all places
     at_work: threading.RLock  # held by the thread that uses the solver, which has memory for one run only
 
     @classmethod
-    def of_checked(cls: type[Kind], program: Any, settings: Settings, at_work: Any = None) -> Kind:
-        """Return a solver with checked settings; a solver inside another one is given its lock as `at_work`."""
+    def of_checked(
+        cls: type[Kind], program: Any, settings: Settings, at_work: Any = None, until: float | None = None
+    ) -> Kind:
+        """Return a solver with checked settings; a solver inside another one is given its lock and its end of time."""
         solver = object.__new__(cls)
-        solver._start(program, settings, at_work)
+        solver._start(program, settings, at_work, until)
         return solver
 
-    def _start(self, program: Any, settings: Settings, at_work: Any = None) -> None:
+    def _start(self, program: Any, settings: Settings, at_work: Any = None, until: float | None = None) -> None:
         keep_freed_memory()
         self.settings, self.at_work = settings, at_work or threading.RLock()
+        self._give_time(until)
         self._set_up_for(program)
+
+    def _give_time(self, until: float | None = None) -> None:
+        """Set the end of a set-up that begins now, by default by the time limit."""
+        limit = self.settings.time_limit
+        self._until = (np.inf if limit is None else time.perf_counter() + limit) if until is None else until
 
     def _set_up_for(self, program: Any) -> None:
         """Set up for a program; if the program is refused, the solver stays unchanged."""
@@ -73,12 +90,16 @@ class SetUpOnce(abc.ABC):
     def _go_over(self, program: Any, change: Callable[[Any], None]) -> None:
         """Call `change(program)` and measure the time; if the program is refused, the solver stays unchanged."""
         started, was_stale = time.perf_counter(), self._is_stale
-        self._is_stale = True
+        self._is_stale, self._late = True, ""
         try:
             change(program)
         except ProgramError:
             self._is_stale = was_stale
             raise
+        except OutOfTime as late:
+            self._late, self.program = str(late), program
+            self.setup_time = time.perf_counter() - started
+            return
         self.setup_time = time.perf_counter() - started
         self.program, self._is_stale = program, False
 
@@ -86,13 +107,28 @@ class SetUpOnce(abc.ABC):
         """Return the stored zeros that a set-up for `program` leaves out."""
         return StoredZeros() if self._are_filled else StoredZeros(program)
 
+    def _has_time_for(self, part: str) -> None:
+        """Raise OutOfTime, and name the next part of the set-up, if the time limit is reached."""
+        if time.perf_counter() >= self._until:
+            raise OutOfTime(part)
+
+    def _end_of_solve(self) -> float:
+        """Return the time on the clock at which a solve that begins now ends by its limit, which counts the set-up."""
+        limit = self.settings.time_limit
+        return np.inf if limit is None else time.perf_counter() + limit - self.setup_time
+
+    def _out_of_time(self) -> str:
+        """Return the message of a solve whose set-up has reached the time limit."""
+        return f"{limit_reached(self.settings)} in the set-up, before {self._late}; all variables are zero"
+
     @abc.abstractmethod
     def _set_up(self, program: Any) -> None:
         """Do the work that a program needs once; change nothing in the solver before the program is accepted."""
 
     def _make_ready(self) -> None:
         """Set up again for the solver's program if a change or a run was interrupted."""
-        if self._is_stale:
+        if self._is_stale and not self._late:
+            self._give_time()
             self._set_up_for(self.program)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,7 +171,9 @@ class Engine(SetUpOnce):
             form.take(worked, settings.equilibrate)
         timings = {**NO_TIMINGS, "equilibration": time.perf_counter() - started}
         with self._blas(order):
+            self._has_time_for("the test of convexity")
             form.check_convexity(worked, settings.check_convexity)
+            self._has_time_for("the ordering and the first factorization")
             if state is None or not state.kkt.take_form():
                 state = State(form, *build(form, decide(form, settings)))
                 timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
@@ -182,6 +220,7 @@ class Engine(SetUpOnce):
         No other thread may use the solver meanwhile.
         """
         if self._is_stale:
+            self._give_time()
             return self._set_up_for(program)
         self._go_over(program, self.form.refresh_vectors)
         self.timings = {**NO_TIMINGS, "equilibration": self.setup_time}
@@ -189,6 +228,7 @@ class Engine(SetUpOnce):
 
     def equilibrate_for(self, program: ConeProgram) -> None:
         """Replace the vectors as `replace_vectors`, and equilibrate as a new solver would for the new program."""
+        self._give_time()
         self._go_over(program, self._set_up if self._is_stale else self._rescale)
 
     def _rescale(self, program: ConeProgram) -> None:
@@ -210,6 +250,7 @@ class Engine(SetUpOnce):
         If the program is refused, the solver stays unchanged.
         """
         with self.at_work:
+            self._give_time()
             same = not self._is_stale and _same_pattern(self.program, program)
             if same and self._zeros.left_out(program) is None:
                 self._are_filled, same = True, False
@@ -270,23 +311,48 @@ class Engine(SetUpOnce):
             change_units(own, form, self.form)
         self._ended_well, self._has_last = False, True
 
-    def solve(self, warm_start: bool = False) -> Solution:
-        """Solve the program; with `warm_start` begin at the last answer if that is the better starting point.
+    def solve(self, warm_start: WarmStart = False) -> Solution:
+        """Solve the program; with `warm_start` begin at the last answer, or another point, if that is near enough.
+
+        Parameters
+        ----------
+        warm_start : bool, Solution, tuple (x, y, z), or vector x
+            True for the last optimal answer.  In a tuple, None stands for unknown multipliers.  A point whose residuals
+            are of the size of the data is not used: the run starts as without it.
 
         Returns
         -------
         Solution
         """
+        start = warm_start
+        if not isinstance(start, bool):
+            start = checked_start(start, Solution, {"x": self.program.n, "y": self.program.p, "z": self.program.m})
         with self.at_work:
-            run = self.run(warm_start)
-            solution = run.solution()
+            self._make_ready()
+            solution = self._late_solution() if self._late else self.run(start).solution()
             if self.settings.verbose:
                 printing.footer(solution)
             return solution
 
-    def run(self, warm_start: bool = False, test: ConeTest | None = None) -> Run:
+    def _late_solution(self) -> Solution:
+        """Return the point zero for a program whose set-up has reached the time limit."""
+        program, started = self.program, time.perf_counter()
+        x, y, z, s = (np.zeros(size) for size in (program.n, program.p, program.m, program.m))
+        _, _, figures = answer_at(program, Status.TIME_LIMIT, x, (y, z), residuals(program, x, y, z, s))
+        solution = Solution(
+            Status.TIME_LIMIT, x, y, z, s, *figures, iterations=0, setup_time=0.0, solve_time=0.0,
+            message=self._out_of_time(), trace=NO_RECORDS, timings=NO_TIMINGS.copy(),
+        )  # fmt: skip
+        solution.take_seconds(self.setup_time, time.perf_counter() - started)
+        solution._settings = self.settings.without_callback
+        solution._linearize = functools.partial(linearize, program)
+        return solution
+
+    def run(self, start: bool | Start = False, test: ConeTest | None = None, until: float | None = None) -> Run:
         """Make a run, followed by others if it fails (see `method.fallbacks`), and return the best one.
 
+        `start` is True to begin at the last optimal point, or the point to begin at.  `until` is the time on the clock
+        at which the runs end, by default the limit of the settings.
         `test` replaces the program's stopping and certificate tests.  No other thread may use the solver meanwhile.
         """
         self._make_ready()
@@ -294,15 +360,16 @@ class Engine(SetUpOnce):
             self._last_optimal()
         if self.first is not None and self.first is not self.program:
             self._plan_for_many()
+        until = self._end_of_solve() if until is None else until
         self._is_stale = True  # True until the run ends, as an interruption may leave its memory inconsistent
-        run = Run(self.program, self._state, self.settings, warm_start and self._has_last, test)
+        run = Run(self.program, self._state, self.settings, start if start is not True else self._has_last, test, until)
         with self._blas(self.form.n + self.form.p):
             run.solve()
             if run.status in FAILED or run.has_large_multipliers:
                 self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)
-                run = self._fallbacks.improve(run, self.program, test)
+                run = self._fallbacks.improve(run, self.program, test, until)
         if run.status is Status.DUAL_INFEASIBLE:
-            self._look_for_a_point(run)
+            self._look_for_a_point(run, until)
         if run.status is OPTIMAL:
             if run.state is self._state and run.kept is None:
                 self._ended_well = True
@@ -313,7 +380,7 @@ class Engine(SetUpOnce):
         run.close(self.setup_time, {**self.timings, "factorization": factorization, "solves": solves})
         return run
 
-    def _look_for_a_point(self, run: Run) -> None:
+    def _look_for_a_point(self, run: Run, until: float) -> None:
         """Complete a run that ended with a direction in which the objective falls: is there a feasible point?
 
         The direction shows that the objective is unbounded below only if there is one.  The program without its
@@ -324,15 +391,19 @@ class Engine(SetUpOnce):
         if max(found.rows, found.cone) <= settings.tol:
             run.message += SHOWN
             return
-        left = None if settings.time_limit is None else settings.time_limit - run.solve_time
-        if left is not None and left <= 0.0:
+        seconds, iterations = until - time.perf_counter(), settings.max_iter - settings.spent(run.iterations)
+        if seconds <= 0.0 or iterations <= 0:
             return
-        settings = dataclasses.replace(settings, verbose=False, callback=None, time_limit=left)
+        left = None if seconds == np.inf else seconds
+        settings = dataclasses.replace(settings, verbose=False, callback=None, time_limit=left, max_iter=iterations)
         feasibility = copy.copy(program)
         feasibility.c, feasibility.P = np.zeros(program.n), None
-        phase_one = Engine.of_checked(feasibility, settings).run()
-        (iterations, *seconds), more = run.effort, phase_one.effort
-        run.effort = iterations + more[0], seconds[0] + more[1], seconds[1] + more[2]
+        engine = Engine.of_checked(feasibility, settings)
+        if engine._late:
+            return
+        phase_one = engine.run()
+        (iterations, *parts), more = run.effort, phase_one.effort
+        run.effort = iterations + more[0], parts[0] + more[1], parts[1] + more[2]
         if phase_one.status is OPTIMAL:
             run.message += SHOWN
         elif phase_one.status is Status.PRIMAL_INFEASIBLE and phase_one.answer is not None:
@@ -342,7 +413,9 @@ class Engine(SetUpOnce):
 
     def own_iterates(self) -> Iterator[Iterate]:
         """Return the iterates of a run in this solver's memory, which must not be used until the run has ended."""
-        return Run(self.program, self._state, self.settings, False, None).iterates()
+        if self._late:
+            return iter(())
+        return Run(self.program, self._state, self.settings, False, None, self._end_of_solve()).iterates()
 
 
 def change_units(point: Point, old: StandardForm, new: StandardForm) -> None:

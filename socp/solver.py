@@ -18,6 +18,7 @@ from .problem.lowrank import LowRank
 from .problem.program import Cone, ConeProgram
 from .problem.settings import CHECKS, ConeSettings, Settings, document_names, document_settings
 from .problem.solution import Solution
+from .problem.starts import WarmStart
 from .problem.updates import with_hessian, with_values
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Call(ConeSettings, total=False):
     offset: float | None
 
 
-KNOWN = ("program", *Call.__annotations__)
+KNOWN = ("program", "warm_start", *Call.__annotations__)
 ATTRIBUTES = "c", "G", "h", "cones", "A", "b", "P", "P_eps", "P_places", "offset", "maximize"
 DATA = frozenset(Call.__annotations__) - frozenset(CHECKS)
 
@@ -145,7 +146,9 @@ class Solver(Engine):
 
 
 @document_settings
-def solve(program: ConeProgram | None = None, **named: Unpack[Call]) -> Solution:
+def solve(
+    program: ConeProgram | None = None, *, warm_start: WarmStart = None, **named: Unpack[Call]
+) -> Solution:  # fmt: skip
     """Solve a cone program: ``solve(program)`` or ``solve(c=c, G=G, h=h, cones=...)``, and settings by name.
 
     Parameters
@@ -154,6 +157,8 @@ def solve(program: ConeProgram | None = None, **named: Unpack[Call]) -> Solution
         The program; without it, its data are given by name:
     c, G, h, cones, A, b, P, offset
         As in `ConeProgram`.
+    warm_start : Solution, tuple (x, y, z), or vector x, optional
+        Point near the solution, as in `Solver.solve`.
     tol, max_iter, ...
         The settings, each as in `Settings`.
 
@@ -176,7 +181,7 @@ def solve(program: ConeProgram | None = None, **named: Unpack[Call]) -> Solution
     optimal -1.000000
     """
     solver = Solver.of_checked(*_accepted("solve", program, named))
-    solution = solver.solve()
+    solution = solver.solve(warm_start)
     solver.let_go()
     return solution
 

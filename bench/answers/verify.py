@@ -19,6 +19,7 @@ From every entry a bound on the rounding of its evaluation is subtracted, `ROUND
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -233,7 +234,10 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
             (_norm(leaving(x, lb, ub)), _norm(x)),
         ],
     )
-    return _verify(program, program.q, x, max(_norm(y), _norm(z)), sides)
+    found = _verify(program, program.q, x, max(_norm(y), _norm(z)), sides)
+    if any((lower > upper).any() for lower, upper in ((l, u), (lb, ub))):  # Such sides need no certificate.
+        found = dataclasses.replace(found, primal_infeasible=0.0)
+    return found
 
 
 def certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float, float]]) -> float:

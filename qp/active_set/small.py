@@ -383,9 +383,8 @@ def cone_answer(
 ) -> ConeSolution:  # fmt: skip
     """Return the solution of the cone program that corresponds to the answer `point` to the quadratic program."""
     form, (x, y, z_bounds) = ConeForm(program), point
-    cone_program, is_equal = form.program(program), program.l == program.u
-    _, z = form.gather(y.clip(max=0.0), y.clip(0.0), z_bounds.clip(max=0.0), z_bounds.clip(0.0))
-    x, y = x[form.is_free(program)], y[is_equal]
+    cone_program = form.program(program)
+    x, y, z = form.lower(program, x, y, z_bounds)
     s, found = np.full(form.m, np.nan), None
     if status is OPTIMAL:
         s = (cone_program.h - cone_program.G @ x).clip(0.0)

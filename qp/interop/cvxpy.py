@@ -43,6 +43,11 @@ class CentralPathQP(Interface, QpSolver):  # type: ignore[misc]
         """Return the multipliers of cvxpy's equalities, and the multipliers of its inequalities."""
         return solution.y[:equalities], solution.y[equalities:]
 
+    def equalities(self, program: QuadraticProgram) -> tuple[Any, np.ndarray]:
+        """Return (A, b) of the rows with equal sides."""
+        rows = np.flatnonzero(program.l == program.u)
+        return program.A.tocsr()[rows], program.u[rows]
+
     def goes_on(self, solver: Solver, program: QuadraticProgram) -> bool:
         """Update the solver with the data that differ and return True, or return False if the pattern differs."""
         old = solver.program

@@ -16,6 +16,7 @@ from socp.problem.settings import Settings
 from socp.problem.status import Status
 
 from ..problem.program import QuadraticProgram
+from ..problem.starts import start_of
 from ..solver import Solver
 
 
@@ -44,8 +45,8 @@ def solve_qp(
         Data of the program; a single row may be one-dimensional.  `qp.solve` also returns the multipliers.
     solver : str, optional
         For calls written for qpsolvers; must be "centralpath" if given.
-    initvals
-        Without effect: the engine finds its own starting point.
+    initvals : array_like, shape (n,), optional
+        A point near the solution, or a start with multipliers, as `warm_start` of `qp.Solver.solve`.
     verbose : bool, default False
     **settings
         See `socp.Settings`; ``eps_abs`` is `tol_abs`, ``eps_rel`` is `tol`, ``max_iters`` is `max_iter`.
@@ -68,7 +69,8 @@ def solve_qp(
     if solver not in (None, "centralpath"):
         raise ProgramError(f"solver must be None or 'centralpath', but {solver!r} came")
     program = _program(P, q, G, h, A, b, lb, ub)
-    solution = Solver.of_checked(program, _settings(verbose, settings)).solve()
+    start = start_of(initvals, program, "initvals")
+    solution = Solver.of_checked(program, _settings(verbose, settings)).solve(start)
     if solution.status is Status.OPTIMAL:
         return solution.x
     warnings.warn(f"no solution: the program ended as {solution.status.value!r}, {solution.message}", stacklevel=2)
@@ -97,7 +99,9 @@ def qpsolvers_solve_problem(problem: Any, initvals: Any = None, verbose: bool = 
     P, q, G, h, A, b, lb, ub = problem.unpack()
     try:
         checked = _settings(verbose, settings)
-        ours = Solver.of_checked(_program(P, q, G, h, A, b, lb, ub), checked).solve()
+        program = _program(P, q, G, h, A, b, lb, ub)
+        start = start_of(initvals, program, "initvals")
+        ours = Solver.of_checked(program, checked).solve(start)
     except KeyError as error:  # qpsolvers takes a KeyError as a solver that is not installed.
         raise RuntimeError(f"the solver failed on the key {error}") from error
     equalities = 0 if b is None else np.size(b)

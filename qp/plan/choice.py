@@ -20,7 +20,8 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     program, with proximal steps if P is not definite (the method itself tests a P that `may_be_definite`); the active
     set for a dense P if most variables have bounds and at most one row has sides, as it reads only the rows of P that
     move, while an interior-point method factors all of P in each iteration; the working set for a `KernelMatrix`.
-    Settings that only the interior-point method supports select it.  If `solved` programs with these matrices have been
+    Settings that only the interior-point method supports select it, and sides that cross exclude the dual active set,
+    which would be tested at the sides that replace them.  If `solved` programs with these matrices have been
     solved before, the costs assume a start from the last answer.
     """
     P = program.hessian
@@ -34,7 +35,7 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
-    if settings.active_set and has_defaults and program.n > 0:
+    if settings.active_set and has_defaults and program.n > 0 and not program.are_crossed:
         expected = seconds.get("dual active set" if may_be_definite and P.entries >= program.n else "proximal steps")
         times = 4 * (program.n + program.m)  # worst case of its time, relative to the expected time
         if expected and expected <= seconds[best] and _has_time(settings, times * expected):

@@ -54,16 +54,23 @@ class QuadraticProgram(WithHessian):
     offset : float, default 0
         A constant of the objective.
 
+    Attributes
+    ----------
+    are_crossed : bool
+        Whether a lower side is above its upper side: the program is infeasible if it is so by more than `tol`.
+
     Raises
     ------
     ProgramError
-        A shape or value does not fit, or a lower side is above its upper side; the message names it.
+        A shape or value does not fit; the message names it.
 
     Examples
     --------
     >>> QuadraticProgram([[2.0]], [-4.0], lb=0.0, ub=1.0)
     QuadraticProgram(n=1, m=0)
     """
+
+    are_crossed = False
 
     def __init__(
         self,
@@ -96,10 +103,13 @@ class QuadraticProgram(WithHessian):
 
     def _check_vectors(self) -> None:
         """Make sides beyond 1e20 infinite; raise ProgramError for sides that can never hold, and unless q is finite."""
-        if not are_plain(self.q, self.l, self.u, self.lb, self.ub):
-            check_finite("q", self.q)
-            self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
-            self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
+        if are_plain(self.q, self.l, self.u, self.lb, self.ub):
+            self.are_crossed = False
+            return
+        check_finite("q", self.q)
+        self.l, self.u = checked_sides(("l", "u"), self.l, self.u)
+        self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
+        self.are_crossed = bool((self.l > self.u).any() or (self.lb > self.ub).any())
 
     def with_data(
         self, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, **matrices: Any
@@ -198,9 +208,9 @@ def check_rows(A: Any, m: int, l: Any, u: Any) -> None:
 
 
 def checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both sides, infinite beyond 1e20 in size; raise ProgramError for NaN and for sides that can never hold.
+    """Return both sides, infinite beyond 1e20 in size; raise ProgramError for NaN, and for +inf below or -inf above.
 
-    Each may have a row for each program of a batch, or one row that all programs share.
+    Each may have a row for each program of a batch, or one row that all programs share.  Finite sides may cross.
     """
     if lower.shape == upper.shape and are_plain(NO_VALUES, lower.ravel(), upper.ravel(), NO_VALUES, NO_VALUES):
         return lower, upper
@@ -210,23 +220,14 @@ def checked_sides(names: tuple[str, str], lower: np.ndarray, upper: np.ndarray) 
     for name, side, never in zip(names, (lower, upper), (NO_UPPER, NO_LOWER)):
         bad = side == never
         if bad.any():
-            raise ProgramError(f"{name}[{_first(bad)[1]}] is {never}: that side can never hold")
-    bad = lower > upper
-    if bad.any():
-        at, index = _first(bad)
-        low, up = (np.broadcast_to(side, bad.shape)[at] for side in (lower, upper))
-        more = f" ({bad.sum()} such entries)" if bad.sum() > 1 else ""
-        raise ProgramError(
-            f"{names[0]} must be at most {names[1]}, but {names[0]}[{index}] = {low:g} > {names[1]}[{index}] = "
-            f"{up:g}{more}"
-        )
+            raise ProgramError(f"{name}[{_first(bad)}] is {never}: that side can never hold")
     return lower, upper
 
 
-def _first(bad: np.ndarray) -> tuple[tuple[int, ...], str]:
-    """Return the index of the first bad entry, and its text, without the program's number if there is one row."""
-    at = tuple(np.argwhere(bad)[0].tolist())
-    return at, ", ".join(map(str, at[1:] if len(at) == 2 and len(bad) == 1 else at))
+def _first(bad: np.ndarray) -> str:
+    """Return the index of the first bad entry as text, without the program's number if there is one row."""
+    at = np.argwhere(bad)[0].tolist()
+    return ", ".join(map(str, at[1:] if len(at) == 2 and len(bad) == 1 else at))
 
 
 @kernel

@@ -36,7 +36,8 @@ class Solution(Answer):
     y, z_bounds : arrays, shapes (m,), (n,)
         The multipliers: positive where the upper side is active, negative where the lower side is,
         Px + q + A'y + z_bounds = 0.  For "primal_infeasible" the certificate: A'y + z_bounds = 0 and
-        u'y+ - l'y- + ub'z+ - lb'z- = -1; NaN for "dual_infeasible".
+        u'y+ - l'y- + ub'z+ - lb'z- = -1; NaN for "dual_infeasible".  Sides that cross (l_i > u_i or lb_j > ub_j) prove
+        infeasibility by themselves: their two multipliers are equal, y and z_bounds are zero, and `message` names them.
     objective, dual_objective : float
         NaN when infeasible.
     primal_residual, dual_residual, gap : float
@@ -175,10 +176,15 @@ def solution_at(
     x, y, z = point
     x, (y, z), figures = answer_at(program, status, x, (y, z), found)
     if status is Status.PRIMAL_INFEASIBLE:
-        rest["message"] += f"; in conflict: {conflict(program, y, z)}; qp.relax finds the nearest feasible program"
+        rest["message"] = infeasible_message(rest["message"], conflict(program, y, z))
     solution = Solution(status, x, y, z, *figures, **rest)
     solution._linearize = functools.partial(linearize, program)
     return solution
+
+
+def infeasible_message(reason: str, sides: str) -> str:
+    """Return the message of an infeasible program: the reason, the sides in conflict, and the remedy."""
+    return f"{reason}; in conflict: {sides}; qp.relax finds the nearest feasible program"
 
 
 def conflict(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> str:
@@ -196,5 +202,11 @@ def conflict(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> str:
     count = int(np.count_nonzero(size > NEGLIGIBLE * size.max(initial=0.0)))
     largest = sorted(np.argsort(-size, kind="stable")[: min(count, NAMED)])
     names = [("u" if v[k] > 0.0 else "l") + (f"[{k}]" if k < m else f"b[{k - m}]") for k in largest]
+    return listed(names, count)
+
+
+def listed(names: list[str], count: int) -> str:
+    """Return the first `NAMED` of the names as text, and how many others there are of `count`."""
+    names = names[:NAMED]
     others = count - len(names)
     return ", ".join(names) + (f" and {others} other{'s' * (others > 1)}" if others else "")

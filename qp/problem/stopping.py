@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from socp.linalg.vectors import NO_VALUES
+from socp.problem.starts import Start
 from socp.verify.stopping import ConeTest, Residuals, far_row, residuals
 
 from .program import QuadraticProgram
@@ -84,6 +85,13 @@ class ProgramTest(ConeTest):
             x, y, z = self.form.lift(self.presolved.program, x, y, z)
             return x, *self.presolved.dual(y, z)
         return self.last[0]
+
+    def lower(self, x: np.ndarray, y: np.ndarray | None, z: np.ndarray | None) -> Start:
+        """Return (x, y, z) of the cone program for a point (x, y, z_bounds); unknown multipliers are None."""
+        program = self.presolved.program
+        if y is None or z is None:
+            return x[self.form.is_free(program)], None, None
+        return self.form.lower(program, x, *self.presolved.lower(y, z))
 
     def primal_ray(self, x: np.ndarray) -> np.ndarray:
         """Return the direction in the quadratic program that corresponds to x of the cone program."""

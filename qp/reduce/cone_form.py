@@ -120,6 +120,17 @@ class ConeForm:
             self._fix_multipliers(program, program.q + program.hessian.product(own_x), own_y, own_z)
         return own_x, own_y, own_z
 
+    def lower(
+        self, program: QuadraticProgram, x: np.ndarray, y: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (x, y, z) of the cone program for a point (x, y, z_bounds): the inverse of `lift`."""
+        equal, own_z = self.gather(y.clip(max=0.0), y.clip(0.0), z.clip(max=0.0), z.clip(0.0))
+        own_y = np.empty_like(equal)
+        at = self.places[: program.m]
+        is_equal = (at >= 0) & (at < self.p)
+        own_y[at[is_equal]] = y[is_equal]
+        return x[self.is_free(program)], own_y, own_z
+
     def lift_primal_ray(self, program: QuadraticProgram, x: np.ndarray) -> np.ndarray:
         """Return the direction in x of the quadratic program, zero in fixed variables."""
         return self._among_fixed(x, np.zeros(program.n))

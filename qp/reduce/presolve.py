@@ -10,8 +10,9 @@ A variable with equal bounds counts as removed: its entries move to the sides, w
 a_ik y_i, on the fixed variables k of that row; their z_k absorb it, in reverse order of fixing.
 
 A contradiction (an empty row with 0 < l, bounds that cross) stays in the program, and the engine certifies it.
-Sides that cross by a part of the tolerance are merged instead: the program has solutions within the tolerance, and
-rounding would leave nothing of a certificate.
+Sides of several rows that cross by a part of the tolerance are merged instead: the program has solutions within the
+tolerance, and rounding would leave nothing of a certificate.  Sides l > u of one row or variable are equal here (see
+`crossing`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from socp.problem.hessian import keep_entries
 from socp.problem.settings import Settings
 
 from ..problem.program import QuadraticProgram
-from .removal import ROWS, Removed, look_for_more, number_kept, postsolve, remove_rows
+from .removal import ROWS, Removed, look_for_more, lower_multipliers, number_kept, postsolve, remove_rows
 
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # sides may cross by min(CROSSING * tol, MOST_CROSSING), relatively
 
@@ -87,7 +88,7 @@ class Presolve:
         other = object.__new__(Presolve)
         other.__dict__.update(self.__dict__)
         other.program = program
-        if self.kept is not None:
+        if self.kept is not None or program.are_crossed:
             other.program = program.of_checked(**{**vars(self.program), "q": program.q})
         return other
 
@@ -96,6 +97,14 @@ class Presolve:
         if self.kept is None or other.kept is None:
             return self.kept is other.kept
         return np.array_equal(self.kept, other.kept)
+
+    def lower(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (y, z_bounds) of the presolved program for multipliers of the given one: the inverse of `dual`."""
+        if self.removed is None:
+            return y, z
+        rows, bounds = y.copy(), z.copy()
+        lower_multipliers(self.removed, self.kept, rows, bounds)
+        return rows[self.kept], bounds
 
     def dual(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (y, z_bounds) of the given program for multipliers y and z of the presolved program."""
@@ -109,9 +118,32 @@ class Presolve:
 
 def presolve(program: QuadraticProgram, settings: Settings) -> Presolve:
     """Return the presolve of a program; sides may cross by a share of `tol`, or not at all if `tol_abs` is set."""
+    if program.are_crossed:
+        program = with_equal_sides(program, settings)
     slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
     wanted = settings.presolve and not program.hessian.is_by_rows
     return Presolve(program, wanted, min(slack, MOST_CROSSING))
+
+
+def beyond(lower: np.ndarray, upper: np.ndarray, settings: Settings) -> np.ndarray:
+    """Return by how much sides cross beyond the tolerance: tol (1 + their size), and `tol_abs` if it is given."""
+    most = settings.tol * (1.0 + np.minimum(np.abs(lower), np.abs(upper)))
+    return lower - upper - (most if settings.tol_abs is None else np.minimum(most, settings.tol_abs))
+
+
+def with_equal_sides(program: QuadraticProgram, settings: Settings) -> QuadraticProgram:
+    """Return the program with equal sides where they cross within the tolerance: their mean, half the crossing off."""
+    new = {}
+    for names in (("l", "u"), ("lb", "ub")):
+        lower, upper = (getattr(program, name) for name in names)
+        at = np.flatnonzero(lower > upper)
+        at = at[beyond(lower[at], upper[at], settings) <= 0.0]
+        mean = 0.5 * lower[at] + 0.5 * upper[at]
+        for name, side in zip(names, (lower, upper)):
+            new[name] = side.copy()
+            new[name][at] = mean
+    are_crossed = bool((new["l"] > new["u"]).any() or (new["lb"] > new["ub"]).any())
+    return program.of_checked(**{**vars(program), **new, "are_crossed": are_crossed})
 
 
 def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:

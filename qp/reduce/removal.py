@@ -237,3 +237,18 @@ def postsolve(removed: Removed, y: Floats, z: Floats) -> None:
         if i >= 0 and y[r] != 0.0:
             y[i] = y[r] / removed.ratio[i]
             y[r] = 0.0
+
+
+@deferred_kernel
+def lower_multipliers(removed: Removed, kept: Bools, y: Floats, z: Floats) -> None:
+    """Move multipliers of removed rows to the rows and bounds that they were merged with: A'y + z stays as it is."""
+    lead, indptr, indices, values = removed.lead, removed.indptr, removed.indices, removed.values
+    for i in range(y.size):
+        r = lead[i]
+        if r != i and not kept[i]:
+            y[r] += removed.ratio[i] * y[i]
+            y[i] = 0.0
+    for i in range(y.size):
+        if not kept[i] and y[i] != 0.0:
+            for k in range(indptr[i], indptr[i + 1]):
+                z[indices[k]] += values[k] * y[i]

@@ -29,7 +29,7 @@ def matrices(
     found = as_dense(name, value, shape, why, leading=True)
     if shape[0] is not None:
         stack, eps = found if found.ndim == 3 else found[None], eps_of_each(value, found)
-        for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))):
+        for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))).tolist():
             own = f"{name}[{i}]" if found.ndim == 3 else name
             stack[i] = as_symmetric(own, stack[i], float(eps[min(i, eps.size - 1)]))
     return found

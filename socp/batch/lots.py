@@ -48,16 +48,18 @@ def solve_batch(
     many: Any, lots: Sequence[Lot], new_solver: Callable[[], Callable[[int, Settings], Any]], settings: Settings,
     started: float,
 ) -> None:  # fmt: skip
-    """Solve the programs of a batch in lots, if there are any, and the failed programs one by one.
+    """Solve the programs of a batch in lots, and those that fail or are in no lot one by one.
 
     In each thread ``new_solver()`` returns the function (i, settings) that solves program i alone.
     """
-    watch, left, many._settings = Watch(settings.time_limit), np.arange(len(many)), settings
+    watch, is_left, many._settings = Watch(settings.time_limit), np.ones(len(many), np.bool_), settings
     many.setup_time = time.perf_counter() - started
     for lot in lots:
         watch.work(lot.tasks(), lot.worker, settings.threads)
-    if lots:
-        left = np.concatenate([lot.collect(many) for lot in lots])
+    for lot in lots:
+        is_left[lot.chosen] = False
+        is_left[lot.collect(many)] = True
+    left = np.flatnonzero(is_left)
     if left.size:
         many.allocate()
 

@@ -50,6 +50,21 @@ def margin(l: int, ptr: Ints, v: Floats) -> float:
 
 
 @inner
+def project(l: int, ptr: Ints, v: Floats) -> None:
+    """Move v to the nearest point of K."""
+    for i in range(l):
+        v[i] = max(v[i], 0.0)
+    for k in range(ptr.size - 1):
+        start, stop = ptr[k], ptr[k + 1]
+        tail = norm_tail(v, start, stop)
+        if v[start] < tail:
+            head = max(0.5 * (v[start] + tail), 0.0)  # 0 in the polar cone
+            for i in range(start + 1, stop):
+                v[i] *= head / tail
+            v[start] = head
+
+
+@inner
 def product(l: int, ptr: Ints, u: Floats, v: Floats, out: Floats) -> None:
     """out := u o v."""
     for i in range(l):

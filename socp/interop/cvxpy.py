@@ -108,11 +108,25 @@ class Interface(CvxpySolver):  # type: ignore[misc]
         program = self.program(data)
         solver: Any = solver_cache.get(self.name()) if warm_start and solver_cache else None
         is_kept = isinstance(solver, self.solver) and solver.settings == settings
+        start: Any = warm_start
         if not is_kept or not self.goes_on(solver, program):
             solver = self.solver.of_checked(program, settings)
+            start = warm_start and self.start(data, program)
         if solver_cache is not None:
             solver_cache[self.name()] = solver
-        return solver.solve(warm_start=warm_start)
+        return solver.solve(warm_start=start)
+
+    def start(self, data: Any, program: Any) -> np.ndarray | bool:
+        """Return the values of cvxpy's variables, its auxiliary variables found by equalities, or False."""
+        variables = data[names.PARAM_PROB].variables
+        x = utilities.stack_vals(variables, np.nan) if variables else np.zeros(0)
+        if np.isnan(x).all() or x.size != program.n:
+            return False
+        return x if solve_for_unknown(x, *self.equalities(program)) and np.isfinite(x).all() else False
+
+    @abc.abstractmethod
+    def equalities(self, program: Any) -> tuple[Any, np.ndarray]:
+        """Return (A, b) of the equalities A x = b of a program."""
 
     def invert(self, solution: Any, inverse_data: Any) -> CvxpySolution:
         """Return the answer as cvxpy's solution."""
@@ -154,7 +168,8 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
     Options of ``problem.solve`` are settings of `socp.Settings`, by their names or by names of other solvers
     (``max_iters``, ``eps``, ``eps_abs``, ``eps_rel``, ``abstol``, ``reltol``, ``feastol``, ``tol_gap_abs``,
     ``tol_gap_rel``, ``tol_feas``, ``max_threads``).  With ``warm_start`` (cvxpy's default) a problem with new parameter
-    values keeps ordering and symbolic analysis, and starts from the last answer if that helps.
+    values keeps ordering and symbolic analysis, and starts from the last answer if that helps; the first solve starts
+    from the values of the variables if all have one (auxiliary ones are found from the equalities).
 
     The complete answer is ``problem.solver_stats.extra_stats``.  From cvxpy 1.9 on, the constraints of an infeasible
     problem get the certificate as their dual values; with an earlier cvxpy only the complete answer has the
@@ -188,6 +203,10 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
             c=data[names.C], A=A[:zero], b=b[:zero], G=A[zero:], h=b[zero:], cones=cones, P=data.get(names.P)
         )
 
+    def equalities(self, program: ConeProgram) -> tuple[Any, np.ndarray]:
+        """Return (A, b) of the equalities."""
+        return program.A, program.b
+
     def goes_on(self, solver: Solver, program: ConeProgram) -> bool:
         """Replace the program of the solver and return True; the pattern may change."""
         solver.replace(program)
@@ -196,6 +215,20 @@ class CentralPath(Interface, ConicSolver):  # type: ignore[misc]
     def multipliers(self, solution: Solution, equalities: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the multipliers of cvxpy's equalities, and the multipliers of its other constraints."""
         return solution.y, solution.z
+
+
+def solve_for_unknown(x: np.ndarray, A: Any, b: np.ndarray) -> bool:
+    """Set entries of x that are NaN by rows of A x = b with one such entry; return True if none is left."""
+    A = A.tocsr()
+    row, entries = np.repeat(np.arange(b.size), np.diff(A.indptr)), A.indices
+    while np.isnan(x).any():
+        unknown = np.isnan(x[entries]) & (A.data != 0.0)
+        single = unknown & (np.bincount(row[unknown], minlength=b.size) == 1)[row]
+        if not single.any():
+            return False
+        rest = b - A @ np.nan_to_num(x)
+        x[entries[single]] = rest[row[single]] / A.data[single]
+    return True
 
 
 def register(solver: CvxpySolver, solvers: dict[str, Any], *lists: list[str]) -> None:

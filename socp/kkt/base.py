@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled.clock import clock
-from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type
+from ..compiled.kernels import address_of, deferred, inner, kernel, kernel_type, leaf
 from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, floats, integer, integers, matrix, number, part, structure
 from ..cones.scaling import apply_inverse, norm
@@ -48,6 +48,8 @@ class KKT(Structure):
         Refinement steps since the loop last read their count, and pivots replaced in the last factorization.
     factor_seconds, solve_seconds : float
         Seconds of factorizations and of solves in the run so far.
+    until : float
+        Time on the clock at which factorizations fail, 0 for none.
     residual, before : arrays
         Residuals of two right-hand sides, and the solutions before the last correction.
     rhs_norm, residual_norm, scaled, solves, active : arrays, one entry a right-hand side
@@ -63,7 +65,7 @@ class KKT(Structure):
     factor_address, apply_address = integer(), integer()
     w, eta = floats("m"), floats("cones")
     refinements, replaced_pivots = integer(), integer()
-    factor_seconds, solve_seconds = number(), number()
+    factor_seconds, solve_seconds, until = number(), number(), number()
     Px, Mtv, v, product = matrix("2, n"), floats("n"), floats("p + m"), floats("n + p + m")
     residual, before = floats("2 * (n + p + m)"), floats("2 * (n + p + m)")
     rhs_norm, residual_norm, scaled = floats("2"), floats("2"), floats("2")
@@ -128,6 +130,12 @@ def factor_backend(address: int, kkt: KKT, delta: float) -> int:
 @kernel_type
 def apply_backend(address: int, kkt: KKT, count: int, rhs: Floats, out: Floats) -> None:
     """out += M^-1 rhs for `count` right-hand sides, stored one after the other."""
+
+
+@leaf
+def is_late(until: float) -> bool:
+    """Return True if the clock shows `until`; 0 is never."""
+    return until > 0.0 and clock() >= until
 
 
 @kernel
@@ -219,6 +227,8 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
     for trial in range(-1, policy.deltas.size):
         if trial >= 2 and best_solves <= FEW_SOLVES:
             break  # A good delta with few solves is found.
+        if trial >= 0 and is_late(kkt.until):
+            break
         delta = first if trial < 0 else policy.deltas[trial]
         if trial >= 0 and (delta == first or (trial > 0 and delta == policy.deltas[trial - 1])):
             continue

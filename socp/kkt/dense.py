@@ -24,7 +24,7 @@ from ..cones.scaling import apply_inverse
 from ..form.dense_rows import DenseRows, multiply_M, multiply_M_transposed, scale_rows, spread_hessian, spread_rows
 from ..form.row_groups import weigh_rows
 from ..form.standard import StandardForm
-from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..linalg.cholesky import cholesky_until, solve_lower, solve_lower_transposed
 from ..linalg.dense import gram, multiply_tall
 from ..plan.choice import is_small
 from .base import KKT
@@ -117,21 +117,21 @@ def factor_dense(kkt: DenseKKT, delta: float) -> int:
     """
     n, p, H, A, Y = kkt.form.n, kkt.form.p, kkt.H, kkt.rows.M, kkt.Y
     form_hessian(kkt, delta)
-    info, least = cholesky(n, H), 1.0
+    info, least = cholesky_until(n, H, kkt.until), 1.0
     for j in range(n):  # least pivot relative to its diagonal entry of H
         least = min(least, H[j + j * n] * H[j + j * n] / kkt.work[j])
-    if info != 0 or not least > PIVOT_EPS:
+    if info >= 0 and not (info == 0 and least > PIVOT_EPS):
         form_hessian(kkt, delta)
         for j in range(n):
             H[j + j * n] *= 1.0 + PIVOT_EPS
-        info = cholesky(n, H)
+        info = cholesky_until(n, H, kkt.until)
     if info == 0 and p > 0:
         for i in range(n * p):
             Y[i] = A[i]
         solve_lower(n, H, p, Y)
         gram(n, p, Y, kkt.S)
         raise_diagonal(p, kkt.S, SCHUR * delta)
-        info = cholesky(p, kkt.S)
+        info = cholesky_until(p, kkt.S, kkt.until)
     return 0 if info == 0 else -1
 
 

@@ -21,7 +21,7 @@ from ..compiled.structures import floats, integer, structure
 from ..form.dense_rows import DenseRows, scale_rows
 from ..form.row_groups import recover_orthant, reduce_orthant, weigh_rows
 from ..form.standard import StandardForm
-from ..linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
+from ..linalg.cholesky import cholesky_until, solve_lower, solve_lower_transposed
 from ..plan.choice import is_held
 from ..problem.lowrank import LowRank
 from .base import KKT
@@ -109,7 +109,7 @@ def factor_low_rank(kkt: LowRankKKT, delta: float) -> int:
         syrk(LOWER, TRANSPOSE, rows, n, 1.0, BD, 0, n, 0.0, S, 0, rows)
     for i in range(rows):
         S[i + i * rows] += delta if k <= i < k + p else 1.0
-    return 0 if cholesky(rows, S) == 0 else -1
+    return 0 if cholesky_until(rows, S, kkt.until) == 0 else -1
 
 
 @inner

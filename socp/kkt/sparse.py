@@ -86,6 +86,7 @@ class SparseKKT(KKT):
 def factor_sparse(kkt: SparseKKT, delta: float) -> int:
     """Factor at the scaling of `kkt`; return the number of replaced pivots, or -1 on failure."""
     fill_matrix(kkt.matrix, kkt.w, kkt.eta, delta)
+    kkt.factors.until = kkt.until
     return factor(kkt.factors, kkt.matrix.data, PIVOT_EPS, PIVOT_DELTA)
 
 

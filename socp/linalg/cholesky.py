@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import sqrt
 
 from ..compiled.blas import LEFT, LOWER, NO_TRANSPOSE, NOT_UNIT, RIGHT, TRANSPOSE, gemv, potrf, syrk, trsm, trsv
+from ..compiled.clock import clock
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Floats
 
@@ -22,6 +23,12 @@ def cholesky(n: int, A: Floats) -> int:
 
     A small A is factored without LAPACK, whose memory lock a fork in another thread would leave held in the child.
     """
+    return cholesky_until(n, A, 0.0)
+
+
+@kernel
+def cholesky_until(n: int, A: Floats, until: float) -> int:
+    """Factor as `cholesky`; return -1 at the first panel where the clock shows `until`, unless that is 0."""
     if n * n <= LOOPS:
         for j in range(n):
             if A[j * n + j] <= 0.0:
@@ -34,6 +41,8 @@ def cholesky(n: int, A: Floats) -> int:
                     A[k * n + i] -= A[j * n + i] * A[j * n + k]
         return 0
     for k in range(0, n, LOOPS):
+        if until > 0.0 and clock() >= until:
+            return -1
         size = min(LOOPS, n - k)
         info, below = potrf(LOWER, size, A, k + k * n, n), k + size
         if info != 0:

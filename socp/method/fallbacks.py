@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 
+from ..compiled.clock import clock
 from ..form.standard import StandardForm
 from ..kkt.backends import build
 from ..plan.fallbacks import fallbacks
@@ -40,17 +41,21 @@ class Fallbacks:
         self._robust: State | None = None  # state with the first form and another backend
         self._other: State | None = None  # state with another form
 
-    def improve(self, run: Run, program: ConeProgram, test: ConeTest | None) -> Run:
+    def improve(self, run: Run, program: ConeProgram, test: ConeTest | None, until: float) -> Run:
         """Return the first further run that settles the program, or else the best of all runs, `run` included.
 
         A run that is stopped ends the attempts; a better answer is kept.  The effort is summed over all runs.
+        `until` is the time on the clock at which they end; a `max_iter` that is not the default limits them together.
         """
         efforts, self._other = [run.effort], None
         try:
             for plan in fallbacks(self.plan, self.state.form, run.iterations):
+                spent = self.settings.spent(sum(iterations for iterations, *_ in efforts))
+                if spent >= self.settings.max_iter or clock() >= until:
+                    break
                 state = self._state_for(plan, program)
                 state.follow_plan(plan)
-                again = Run(program, state, self.settings, False, test)
+                again = Run(program, state, self.settings, False, test, until, spent)
                 again.started = run.started
                 again.solve()
                 efforts.append(again.effort)

@@ -14,7 +14,6 @@ caller's own data, at a limit, and at a given time: after one iteration if there
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 
@@ -41,7 +40,7 @@ from .newton import (
     relative_residuals,
     round_inside,
 )
-from .start import start_cold, start_warm
+from .start import estimate_multipliers, put_start, start_cold, start_warm
 
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # least value of the limit of step lengths by the minimum of mu
@@ -83,7 +82,9 @@ class State(Structure):
     best_worst, best_missed, best_ray, last_better, last_progress
         Smallest `worst`, `missed` and ray in this run; iterations of the best iterate and of the last progress.
     warm : bool
-        Whether the run began at the last optimal point.
+        Whether the run began at the last optimal point, or at a point of the caller's own.
+    is_complete : bool
+        Whether the point of a warm start has multipliers, which are estimated otherwise.
     sigma, alpha_affine, alpha : float
         Centering, length of the affine step, and step length of the last iteration.
     started, now : float
@@ -104,7 +105,7 @@ class State(Structure):
     worst, missed, primal_ray, dual_ray = number(), number(), number(), number()
     ray_limit, best_worst, best_missed, best_ray = number(), number(), number(), number()
     primal_refused, dual_refused = number(), number()
-    warm = flag()
+    warm, is_complete = flag(), flag()
     sigma, alpha_affine, alpha, started, now = number(), number(), number(), number(), number()
     trace = records(TRACE, "rows")
 
@@ -117,14 +118,19 @@ class State(Structure):
         self.tol = self.newton.tol = settings.tol
         self.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         self.tol_infeasible = settings.tol_infeasible or settings.tol
-        self.step_fraction, self.max_iter = self.plan.step_fraction, min(settings.max_iter, sys.maxsize)
+        self.step_fraction = self.plan.step_fraction
         self.settings = settings
 
     def start_from_last(self) -> None:
         """Start the run at the last optimal point."""
         np.divide(self.last.u, self.last.tau, out=self.point.u)
         np.divide(self.last.s, self.last.tau, out=self.point.s)
-        self.warm = True
+        self.warm = self.is_complete = True
+
+    def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, is_complete: bool) -> None:
+        """Start the run at a point in the caller's units; if it is not complete, (y, z) = 0 stands for unknown ones."""
+        put_start(self.newton, self.point, x, y, z)
+        self.warm, self.is_complete = True, is_complete
 
     def follow_plan(self, plan: Plan) -> None:
         """Let the following runs use another plan with the same backend."""
@@ -177,7 +183,10 @@ def begin(state: State) -> int:
     restart(newton.kkt)
     newton.last_dtau = 1.0  # The previous run must not change the bits of this run.
     if state.warm:
-        state.warm = start_warm(newton, point)
+        if not state.is_complete:
+            estimate_multipliers(newton, point)
+            restart(newton.kkt)
+        state.warm = start_warm(newton, point, state.is_complete)
     if not state.warm and not start_cold(newton, point):
         return NOT_FACTORED
     return judge(state)

@@ -107,6 +107,18 @@ def unscale(form: StandardForm, point: Point, x: Floats, y: Floats, z: Floats, s
         slack[rows[i]] = s[i] / (E[p + i] * tau)
 
 
+@inner
+def scale(form: StandardForm, x: Floats, y: Floats, z: Floats, u: Floats) -> None:
+    """u := (x, y, z) of the caller in equilibrated units and the row order of the form, for tau = 1; see `unscale`."""
+    n, p, D, E, rows, f = form.n, form.p, form.D, form.E, form.rows, form.cost_scale
+    for j in range(n):
+        u[j] = x[j] / D[j]
+    for i in range(p):
+        u[n + i] = f * y[i] / E[i]
+    for i in range(rows.size):
+        u[n + p + i] = f * z[rows[i]] / E[p + i]
+
+
 class Newton(Structure):
     """Linearized embedding at a point: residuals, scaling, KKT factors and directions.
 

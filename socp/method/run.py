@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from ..problem.checks import FLOAT
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.solution import TRACE, Solution, answer_at
+from ..problem.starts import Start
 from ..problem.status import Status
 from ..verify import stopping
 from ..verify.certificates import CERTAIN
@@ -127,10 +129,14 @@ class Run:
     state : State
         Memory of the run; no other run may use it until this one ends.
     settings : Settings
-    warm : bool
-        True to start from the last optimal point in the state.
+    start : bool or Start
+        True to start from the last optimal point in the state; a point to start there if it is near enough.
     test : stopping.ConeTest or None
         Stopping test and tests of certificates on the caller's own data; None tests on the data of `program`.
+    until : float
+        Time on the clock at which the run ends.
+    spent : int
+        Iterations of earlier runs, which count towards `max_iter`.
 
     Attributes
     ----------
@@ -167,8 +173,9 @@ class Run:
     _missed = 0.0  # largest violation of a bound by the judged answer, 0 if x passes after a move to its bounds
 
     def __init__(
-        self, program: ConeProgram, state: State, settings: Settings, warm: bool, test: stopping.ConeTest | None
-    ) -> None:
+        self, program: ConeProgram, state: State, settings: Settings, start: bool | Start,
+        test: stopping.ConeTest | None, until: float = np.inf, spent: int = 0,
+    ) -> None:  # fmt: skip
         self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
         self.test: stopping.ConeTest = stopping.ConeTest(program) if test is None else test
         self.test.tol = settings.tol
@@ -177,7 +184,14 @@ class Run:
         if state.settings is not settings:
             state.take_settings(settings)
         prepare_run(state, program.offset)
-        if warm:
+        self._until, state.kkt.until = until, until if until < np.inf else 0.0
+        state.max_iter = min(settings.max_iter, sys.maxsize) - spent
+        if isinstance(start, tuple):
+            x, y, z = start
+            is_complete = not y is z is None
+            y, z = (np.zeros(v.size) if w is None else w for v, w in ((program.b, y), (program.h, z)))
+            state.start_at(x, y, z, is_complete)
+        elif start:
             state.start_from_last()
 
     def solve(self) -> None:
@@ -186,7 +200,7 @@ class Run:
             if self.settings.callback is not None or self.settings.verbose:
                 self._show(self.settings.callback)
             else:
-                reason = begin(self.state)
+                reason = self._begin()
                 while not self._is_over(reason):
                     reason = self._follow(PATIENT)
         except KeyboardInterrupt:
@@ -231,7 +245,7 @@ class Run:
             form = self.form
             entries = form.P.entries, form.M_indices.size
             printing.header(state.plan, settings.tol, form.n, form.p, form.l, np.diff(form.ptr), entries)
-        self._reason = begin(state)
+        self._reason = self._begin()
         while True:
             yield from unseen()
             is_over = self._is_over(self._reason)
@@ -241,12 +255,14 @@ class Run:
             self._make_room()
             self._reason = self._follow(0.0)
 
+    def _begin(self) -> int:
+        """Compute the first iterate unless time is over; return the reason to stop."""
+        reason: int = NOT_FACTORED if clock() >= self._until else begin(self.state)
+        return reason
+
     def _follow(self, patience: float) -> int:
         """Continue the loop for `patience` seconds, at least one iteration; return the reason to stop."""
-        until = clock() + patience
-        if self.settings.time_limit is not None:
-            until = min(until, self.state.started + self.settings.time_limit)
-        reason: int = follow(self.state, until)
+        reason: int = follow(self.state, min(clock() + patience, self._until))
         if reason == GO_ON:  # The trace may be full.
             self._make_room()
         return reason
@@ -262,9 +278,11 @@ class Run:
     def _is_over(self, reason: int) -> bool:
         """Return True if the run ends here: solved, certified, at a limit, or without a first iterate."""
         settings = self.settings
-        if reason == GO_ON and settings.time_limit is None:
+        if reason == GO_ON and self._until == np.inf:
             return False
         if reason == NOT_FACTORED and self.state.iteration < 0:
+            if clock() >= self._until:
+                return self.finish(Status.TIME_LIMIT, f"{limit_reached(settings)}, before the first iterate")
             return self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
         if reason == SOLVED and self._is_solved():
             return True
@@ -275,9 +293,9 @@ class Run:
         if reason == MAX_ITERATIONS:
             self._finish_with_ray()
             return self.finish(Status.MAX_ITERATIONS, f"the limit of {settings.max_iter} iterations is reached")
-        if settings.time_limit is not None and time.perf_counter() - self.started >= settings.time_limit:
+        if clock() >= self._until:
             self._finish_with_ray()
-            return self.finish(Status.TIME_LIMIT, f"the limit of {settings.time_limit:g} seconds is reached")
+            return self.finish(Status.TIME_LIMIT, limit_reached(settings))
         return reason in REASONS and self._give_up(REASONS[reason])
 
     def _is_solved(self) -> bool:
@@ -512,6 +530,11 @@ class Run:
     def unscale(self, point: Point) -> Point4:
         """Return (x, y, z, s) of a point in the units and the row order of the program."""
         return in_callers_units(self.program, self.form, point)
+
+
+def limit_reached(settings: Settings) -> str:
+    """Return the beginning of the message of a solve that ends at its time limit."""
+    return f"the limit of {settings.time_limit:g} seconds is reached"
 
 
 @functools.lru_cache(maxsize=16)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from ..compiled.kernels import deferred, inner
+import numpy as np
+
+from ..compiled.kernels import deferred, deferred_kernel, inner
 from ..compiled.signatures import Floats, Ints
 from ..cones import product as cones
+from ..cones.scaling import apply_inverse, nesterov_todd
 from ..form.standard import NO_HESSIAN
 from ..kkt.base import factor_and_solve
-from .newton import Newton, Point, measure
+from .newton import Newton, Point, measure, relative_residuals, scale
 
 WARM_MARGIN = 1e-3  # least margin of a warm start inside the cone, in equilibrated units
 WARM_LIMIT = 0.3  # Warm starts that need a margin of WARM_LIMIT or more are refused.
+ESTIMATED_LIMIT = 0.1  # limit of the relative residuals of a warm start with estimated multipliers
 FAR = 1e3  # Sides of FAR or more times the infeasibility at x = 0 are far away.
 
 
@@ -86,11 +90,12 @@ def scale_far_sides(newton: Newton, weight: Floats) -> None:
 
 
 @deferred
-def start_warm(newton: Newton, point: Point) -> bool:
+def start_warm(newton: Newton, point: Point, is_complete: bool) -> bool:
     """Move s and z of an earlier optimal point (tau = 1) inside the cone, as far as the new data moved the residuals.
 
-    Return False, and leave a point that must be replaced, if the residuals are of the size of the data, so that a
-    cold start is as good.
+    Return False, and leave a point that must be replaced, if the residuals, relative to the data, or the gap, relative
+    to the objective, reach `WARM_LIMIT`, so that a cold start is as good.  Unless the point `is_complete`, its
+    multipliers were estimated, and the relative residuals in the caller's units must be below `ESTIMATED_LIMIT`.
     """
     form, u, s, r, c, g, z = newton.form, point.u, point.s, newton.r, newton.form.c, newton.form.g, newton.work
     first, size, largest, trap = u.size - s.size, 1.0, 0.0, 0.0  # `trap` becomes NaN if a residual is not finite.
@@ -104,7 +109,10 @@ def start_warm(newton: Newton, point: Point) -> bool:
         largest = max(largest, abs(r[i]))
         trap += 0.0 * r[i]
     margin = max(largest / size, WARM_MARGIN)
-    if not margin < WARM_LIMIT or trap != 0.0:
+    gap = abs(newton.rtau) / (form.cost_scale + max(newton.xPx, abs(newton.cx), abs(newton.gv)))
+    if not max(margin, gap) < WARM_LIMIT or trap != 0.0:
+        return False
+    if not is_complete and not max(*relative_residuals(newton)) < ESTIMATED_LIMIT:
         return False
     for i in range(s.size):
         z[i] = u[first + i]
@@ -114,6 +122,62 @@ def start_warm(newton: Newton, point: Point) -> bool:
         u[first + i] = z[i]
     point.kappa = margin
     return True
+
+
+@deferred_kernel
+def put_start(newton: Newton, point: Point, x: Floats, y: Floats, z: Floats) -> None:
+    """Set the point to (x, y, z) of the caller with tau = 1: z and the slacks of x are moved to the nearest in K.
+
+    What these moves change remains in the residuals, by which `start_warm` judges the point.
+    """
+    form, u, s, r = newton.form, point.u, point.s, newton.r
+    first, moved = u.size - s.size, newton.work
+    point.tau, point.kappa = 1.0, 0.0
+    scale(form, x, y, z, u)
+    for i in range(s.size):
+        moved[i], s[i] = u[first + i], 0.0
+    cones.project(form.l, form.ptr, moved)
+    for i in range(s.size):
+        u[first + i] = moved[i]
+    measure(newton, point)
+    for i in range(s.size):
+        s[i] = -r[first + i]
+    cones.project(form.l, form.ptr, s)
+
+
+@deferred
+def estimate_multipliers(newton: Newton, point: Point) -> None:
+    """Compute the multipliers at a point with (y, z) = 0; leave them unless the KKT system can be solved.
+
+    With W W = s s / `WARM_MARGIN` on the orthant, the Nesterov-Todd scaling of the slacks s and of `WARM_MARGIN` s^-1,
+
+        [ P       A'   G'W^-1 ] [dx ]   [-(P x + c)]
+        [ A       0    0      ] [y  ] = [ 0        ],
+        [ W^-1 G  0   -I      ] [W z]   [ 0        ]
+
+    is a least-squares fit of P x + c + A'y + G'z = 0 in which multipliers of large slacks are small.  At the
+    solution of the program z is nearly in K; it is moved to the nearest point there.
+    """
+    form, kkt, u, rhs, solution = newton.form, newton.kkt, point.u, newton.rhs, newton.solution
+    l, ptr, n, first, count = form.l, form.ptr, form.n, point.u.size - point.s.size, point.s.size
+    s, z, identity = point.s.copy(), np.empty(count), np.zeros(count)
+    move_inside(l, ptr, WARM_MARGIN, s)
+    cones.add_identity(l, ptr, WARM_MARGIN, identity)
+    cones.divide(l, ptr, s, identity, z)
+    measure(newton, point)
+    missed = max(newton.rows / newton.rows_size, newton.cone / newton.cone_size)
+    if not missed < WARM_LIMIT or (form.p == 0 and cones.margin(l, ptr, point.s) >= WARM_MARGIN):
+        return  # Neither a point that is far off nor one without active sides needs a factorization.
+    if nesterov_todd(l, ptr, s, z, kkt.w, kkt.eta, newton.lam) != 0:
+        return
+    for i in range(u.size):
+        rhs[i] = -newton.r[i] if i < n else 0.0
+    if factor_and_solve(kkt, 1, rhs, solution) < 0:
+        return
+    apply_inverse(l, ptr, kkt.w, kkt.eta, solution, first, z, 0)
+    cones.project(l, ptr, z)
+    for i in range(n, u.size):
+        u[i] = solution[i] if i < first else z[i - first]
 
 
 @inner

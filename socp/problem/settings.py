@@ -133,9 +133,10 @@ class Settings:
     tol_infeasible : float, optional
         Tolerance of infeasibility certificates; `tol` when None.
     max_iter : int, default 200
-        Iteration limit of a run; a run that fails may be followed by others.
+        Iteration limit.  A run that fails may be followed by others (see `socp.plan.fallbacks`): each of them has the
+        default limit, or all runs together have the limit that is given.
     time_limit : float, optional
-        Seconds for one solve; None is no limit.
+        Seconds for one solve and the set-up before it; None is no limit.
     verbose : bool, default False
         Print one line per iteration, or round of the active set; nothing else changes.
     callback : callable, optional
@@ -216,6 +217,10 @@ class Settings:
     def sifting(self) -> bool:
         """Alias of `active_set`."""
         return self.active_set
+
+    def spent(self, iterations: int) -> int:
+        """Return how many of the iterations of earlier runs count towards `max_iter`: none if that is the default."""
+        return 0 if self.max_iter == Settings.max_iter else iterations
 
     @classmethod
     def of_call(cls, named: Mapping[str, Any], function: str, known: Collection[str]) -> Settings:

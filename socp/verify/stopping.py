@@ -9,8 +9,8 @@ Everything is relative, in infinity norms and the caller's units, each block by 
     gap      |primal objective - dual objective|               <= tol (w + max(|primal|, |dual|))
 
 with the objective's unit w = min(1, 100 max(|c|, diag P)), or 1 if both are 0: a small objective is tested by its own
-size.  The gap is at least |x_j| / 100 times the dual residual in each column j: where x is large, a residual that is small
-beside others may be what the objective is still to fall by.
+size.  The gap is at least |x_j| / 100 times the dual residual in each column j: where x is large, a residual that is
+small beside others may be what the objective is still to fall by.
 
 A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
 has multipliers; the blocks are measured alike, whatever the program.

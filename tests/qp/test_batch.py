@@ -67,7 +67,7 @@ NAN = np.array([[1.0, 2.0], [3.0, np.nan], [1.0, 1.0]])
 BAD = [
     ({"q": Q, "lb": NAN}, r"lb must not be NaN, but lb\[1, 1\] is"),
     ({"q": Q, "lb": NAN[[0, 2]]}, "leading axes must agree, but they are 3 of q, 2 of lb"),
-    ({"q": Q, "lb": 1.0, "ub": [[2.0, 2.0], [2.0, 0.5], [1.0, 1.0]]}, r"lb\[1, 1\] = 1 > ub\[1, 1\] = 0.5"),
+    ({"q": Q, "lb": [[1.0, 1.0], [1.0, np.inf], [1.0, 1.0]]}, r"lb\[1, 1\] is inf: that side can never hold"),
 ]
 
 
@@ -104,13 +104,36 @@ def test_a_solver_takes_a_warm_start():
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        (np.zeros((3, 2)), "warm_start must be the Solutions of a batch, but ndarray came"),
-        (qp.Solutions(2, x=2, y=0, z_bounds=2), "warm_start must have answers to 3 programs"),
+        ("no", "warm_start must be the Solutions of a batch, a tuple .x, y, z_bounds. or an array x, but str came"),
+        (qp.Solutions(2, x=2, y=0, z_bounds=2), "warm_start must have points of 3 programs"),
+        (np.zeros((3, 1)), r"warm_start must have points of 3 programs .* but x of shape \(3, 1\) came"),
+        ((Q, None, Q[:2]), r"but z_bounds of shape \(2, 2\) came"),
     ],
 )
 def test_a_warm_start_that_does_not_fit_is_refused(start, message):
     with pytest.raises(qp.problem.program.ProgramError, match=message):
         qp.solve_many(np.eye(2), Q, warm_start=start)
+
+
+def test_points_near_the_answers_save_iterations_and_others_cost_none():
+    rng, given = np.random.default_rng(1), data(k=40)
+    cold = qp.solve_many(**given)
+    for point, share in (
+        ((cold.x, cold.y, cold.z_bounds), 0.5), ((cold.x, cold.y, None), 0.5), (cold.x, 1.1), (cold.x[3], 1.1),
+        (tuple(1e3 * rng.normal(size=part.shape) for part in (cold.x, cold.y, cold.z_bounds)), 1.0),
+    ):  # fmt: skip
+        warm = qp.solve_many(**given, warm_start=point)
+        assert (warm.status == "optimal").all() and warm.iterations.sum() <= share * cold.iterations.sum()
+        np.testing.assert_allclose(warm.x, cold.x, atol=1e-5)
+
+
+def test_a_program_that_is_solved_alone_starts_at_its_point():
+    given = data(n=130, m=60, k=2)  # too large for the lanes
+    given["P"] = None
+    given["q"], given["lb"] = given["A"].T @ np.ones(60) + given["q"], -1.0
+    cold = qp.solve_many(**given)
+    warm = qp.solve_many(**given, warm_start=cold)
+    assert warm.iterations.sum() < 0.6 * cold.iterations.sum()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

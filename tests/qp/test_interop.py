@@ -54,6 +54,13 @@ def test_a_program_without_rows_or_bounds_and_one_with_a_single_row():
     np.testing.assert_allclose(qpsolvers.solve_problem(problem, solver="centralpath").x, [-1 / 3, 4 / 3], atol=1e-7)
 
 
+@pytest.mark.parametrize("crossing, found", [(0.2, False), (1e-12, True)])
+def test_bounds_that_cross_are_a_program_without_a_solution(crossing, found):
+    lb, ub = np.array([0.0, 0.1]), np.array([1.0, 0.1 - crossing])
+    solution = qpsolvers.solve_problem(qpsolvers.Problem(np.eye(2), np.ones(2), lb=lb, ub=ub), solver="centralpath")
+    assert solution.found is found and ("lb[1]" in solution.extras["message"]) is not found
+
+
 def test_an_infeasible_program_is_not_found_and_the_best_point_is_there_after_a_limit():
     problem = qpsolvers.Problem(np.eye(1), np.zeros(1), np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]))
     solution = qpsolvers.solve_problem(problem, solver="centralpath")
@@ -90,8 +97,17 @@ def test_familiar_names_of_settings():
             qp.solve_qp(*program(0), **wrong)
 
 
+def test_initial_values_are_a_start_that_saves_iterations_and_are_checked():
+    problem = qpsolvers.Problem(2.0 * np.eye(30), np.linspace(-9.0, 9.0, 30), lb=np.full(30, -1.0), ub=np.ones(30))
+    cold = qpsolvers.solve_problem(problem, solver="centralpath", active_set=False)
+    warm = qpsolvers.solve_problem(problem, solver="centralpath", active_set=False, initvals=cold.x)
+    assert warm.found and warm.extras["iterations"] < 0.6 * cold.extras["iterations"]
+    with pytest.raises(ValueError, match="initvals must have 30 entries, but 2 came"):
+        qpsolvers.solve_problem(problem, solver="centralpath", initvals=np.ones(2))
+
+
 def test_a_key_error_of_ours_is_not_taken_for_a_missing_solver(monkeypatch):
-    def failing(self):
+    def failing(self, start):
         raise KeyError("inside")
 
     monkeypatch.setattr(qp.Solver, "solve", failing)

@@ -153,3 +153,26 @@ def test_a_side_moves_where_more_than_its_rounding_is_asked():
     found = _moved(("l", "u"), old, costs, np.array([2e-7, 1e9 - 110.0, 1.0, 3.0, 4.0, -8e8 + 90.0]))
     assert found["l"].tolist() == [2e-7, 1e9 - 110.0, 1.0, 4.0, 4.0, -1e9]
     assert found["u"].tolist() == [2e-7, 2e9, 3.0, 4.5, 4.0, -8e8 + 90.0]
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_sides_that_cross_meet(norm):
+    program = qp.QuadraticProgram(None, [0.0, 0.0], [[1.0, 1.0]], l=3.0, u=1.0, lb=[0.0, 0.5], ub=[9.0, 0.3])
+    nearest, shifts = qp.relax(program, {"l": 2.0}, norm)
+    assert qp.solve(nearest).status == "optimal" and (nearest.l <= nearest.u).all() and (nearest.lb <= nearest.ub).all()
+    moved = {(shift.side, shift.entry): abs(shift.change) for shift in shifts}
+    assert sum(moved[pair, 0] for pair in ("l", "u") if (pair, 0) in moved) == pytest.approx(2.0, abs=1e-6)
+    assert sum(moved[pair, 1] for pair in ("lb", "ub") if (pair, 1) in moved) == pytest.approx(0.2, abs=1e-6)
+    if norm == 2:
+        assert moved["u", 0] == pytest.approx(2 * moved["l", 0], abs=1e-5)
+
+
+def test_sides_that_cross_by_less_than_tol_stay():
+    program = qp.QuadraticProgram(None, [1.0], lb=1.0, ub=1.0 - 1e-9)
+    assert qp.relax(program) == (program, [])
+
+
+def test_hard_sides_that_cross_are_named():
+    program = qp.QuadraticProgram(None, [1.0], lb=1.0, ub=0.0)
+    with pytest.raises(qp.ProgramError, match=r"hard sides contradict each other: lb\[0\], ub\[0\]"):
+        qp.relax(program, {"lb": np.inf, "ub": np.inf})

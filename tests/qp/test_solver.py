@@ -169,8 +169,8 @@ def test_answers_do_not_share_memory():
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"q": [1.0]}, "q"), ({"q": [1.0, np.nan]}, "q must be finite"), ({"l": [9.0]}, "l must be at most u"),
-    ({"lb": 2.0}, "lb must be at most ub"), ({"ub": [1.0]}, "ub must have 2 entries"),
+    ({"q": [1.0]}, "q"), ({"q": [1.0, np.nan]}, "q must be finite"), ({"l": [INF]}, "can never hold"),
+    ({"ub": [1.0]}, "ub must have 2 entries"), ({"P_data": [1.0, -1.0], "lb": 2.0}, "P must be positive semidefinite"),
     ({"u": np.nan}, "u must not be NaN"),
     ({"A_data": [1.0]}, "A_data must have 2 entries"), ({"P_data": [1.0, -1.0]}, "P must be positive semidefinite"),
     ({"P_data": [1.0, -1.0], "ub": INF}, "P must be positive semidefinite"), ({"P_data": "x"}, "P_data must be"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
+from hypothesis.stateful import rule
 
 from qp import QuadraticProgram, Solver
 from socp import LowRank
@@ -96,10 +97,19 @@ class QuadraticSolverStates(solver_states.SolverStates):
         back = {name: data[name] for name in ("l", "u", "lb", "ub")}
         return back, {"l": l, "u": u, "lb": np.maximum(data["lb"], -1e3), "ub": np.minimum(data["ub"], 1e3)}
 
+    @rule(data=st.data())
+    def cross_sides(self, data):
+        change, self.data, self.planted = self.change(data.draw(st.sampled_from(self.changes)))
+        l = self.data["l"].copy()
+        l[0] = self.data["u"][0] + 1.0
+        self.solver.update(**{**change, "l": l})
+        assert self.solver.solve(warm_start=True).status == "primal_infeasible"
+        self.solver.update(l=self.data["l"])
+
     def refused(self):
-        q, l, u = self.data["q"], self.data["l"], self.data["u"]
-        bad = [{"q": q[1:]}, {"q": np.nan * q}, {"l": u + 1.0}, {"lb": np.nan * q}]
-        bad += [{"A_data": self.data["A"].data[1:]}, {"u": l - 1.0, "q": 2.0 * q}]
+        q = self.data["q"]
+        bad = [{"q": q[1:]}, {"q": np.nan * q}, {"lb": np.inf}, {"lb": np.nan * q}]
+        bad += [{"A_data": self.data["A"].data[1:]}, {"ub": -np.inf, "q": 2.0 * q}]
         P = self.data["P"]
         return (
             bad

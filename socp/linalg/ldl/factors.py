@@ -20,9 +20,11 @@ class Factors(Structure):
         Order of elimination, required signs of the pivots, and D; the last two in the order of elimination.
     eps, delta : float
         A pivot d of sign s with ``s d <= eps`` is replaced by ``s delta``.
+    until : float
+        Time on the clock at which a factorization fails, 0 for none.
     """
 
-    n, eps, delta = dimension(), number(), number()
+    n, eps, delta, until = dimension(), number(), number(), number()
     factor_address, solve_address = integer(), integer()
     perm, signs, d = integers("n"), floats("n"), floats("n")
 

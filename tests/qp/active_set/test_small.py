@@ -333,7 +333,7 @@ def test_the_callers_arrays_are_solved_as_a_program_is(kind, made, monkeypatch):
 
 BAD = {
     "q": np.append(np.nan, np.ones(5)), "P": np.diag(np.append(-1.0, np.ones(5))), "A": np.full((7, 6), np.inf),
-    "l": np.full(7, 3.0), "u": np.ones(6), "lb": np.ones(7), "ub": -2.0, "offset": np.inf,
+    "l": np.full(7, np.inf), "u": np.ones(6), "lb": np.ones(7), "ub": -np.inf, "offset": np.inf,
 }  # fmt: skip
 
 

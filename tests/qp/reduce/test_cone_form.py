@@ -56,6 +56,13 @@ def test_objective_feasibility_and_stationarity_are_the_same(seed):
     free = program.lb < program.ub
     np.testing.assert_allclose(gradient[~free], 0.0, atol=1e-12)
     np.testing.assert_allclose(gradient[free], times(conic.P, x) + conic.c + conic.A.T @ y + conic.G.T @ z, atol=1e-12)
+    for part, back in zip((x, y), form.lower(program, own_x, own_y, own_z)):
+        np.testing.assert_array_equal(back, part)
+    lowered = form.lower(program, own_x, own_y, own_z)[
+        2
+    ]  # Of two multipliers of a row or variable the difference stays.
+    for one, other in zip(form.spread(program, y, lowered), form.spread(program, y, z)):
+        np.testing.assert_array_equal(one, other)
     direction = form.lift_primal_ray(program, x)
     assert not direction[~free].any() and np.array_equal(direction[free], x) and np.array_equal(own_x[free], x)
     assert np.array_equal(own_x[~free], program.lb[~free])

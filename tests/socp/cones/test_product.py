@@ -22,6 +22,17 @@ def cone(request):
     return layout(request.param)
 
 
+def test_the_projection_is_the_nearest_point(cone):
+    l, ptr = cone
+    for seed in range(9):
+        v = np.random.default_rng(seed).normal(size=ptr[-1]) * (1.0 + 3.0 * identity(l, ptr) * (seed % 3 - 1))
+        near = v.copy()
+        cones.project(l, ptr, near)
+        # Moreau: v = near - polar part, both in the self-dual cone, orthogonal to each other
+        assert np.append(eigenvalues(l, ptr, near), eigenvalues(l, ptr, near - v)).min(initial=0.0) >= -1e-14
+        assert near @ (near - v) == pytest.approx(0.0, abs=1e-13)
+
+
 def test_product_is_bilinear_commutative_and_has_the_identity(cone):
     l, ptr = cone
     rng = np.random.default_rng(0)

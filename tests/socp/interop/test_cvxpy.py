@@ -215,6 +215,30 @@ def test_an_infeasible_problem_has_its_certificate_as_dual_values(quadratic):
     assert (answer.y if quadratic else answer.z).max() > 0
 
 
+@pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
+def test_the_first_solve_starts_at_the_values_of_the_variables(solver):
+    x = cp.Variable(40)
+    rows = [x >= -1, x <= 1, cp.sum(x) == 2]
+
+    def iterations(**options):
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(x - np.linspace(-3, 3, 40))), rows)
+        problem.solve(solver=solver, active_set=False, **options)
+        return problem.solver_stats.num_iters
+
+    cold = iterations()
+    assert iterations() <= 0.7 * cold and iterations(warm_start=False) == cold
+    x.value = np.linspace(9.0, -9.0, 40)
+    assert iterations() == cold
+
+
+@pytest.mark.parametrize("solver", [NAME, CentralPath()], ids=["name", "object"])
+def test_bounds_that_cross_are_infeasible(solver):
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= [0.0, 0.1], x <= [1.0, -0.1]])
+    problem.solve(solver=solver)
+    assert problem.status == "infeasible"
+
+
 def test_verbose_prints_the_iterations(capsys):
     x = cp.Variable(2)
     cp.Problem(cp.Minimize(cp.norm(x - [1, 2])), [x <= 1]).solve(solver=CentralPath(), verbose=True)

@@ -95,7 +95,7 @@ def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatc
     # every run that is not stopped ends as inaccurate
     monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))
     monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
-    solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped)
+    solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped, max_iter=1000)
     assert sum(starts) == 1 + stop
     assert solution.status is not Status.INTERRUPTED
     assert max(solution.primal_residual, solution.dual_residual, solution.gap) < 1e-3 * seen[-1]
@@ -112,7 +112,7 @@ def test_iterations_times_and_the_time_limit_are_those_of_all_attempts(monkeypat
     monkeypatch.setattr(Run, "solve", counted)
     monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
     monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
-    solution = socp.solve(THIN["a cone that x fills"][0])
+    solution = socp.solve(THIN["a cone that x fills"][0], max_iter=1000)
     iterations, factorization, solves = map(sum, zip(*efforts))
     assert len(efforts) > 2 and len(begun) == 1 and solution.iterations == iterations > len(solution.trace) - 1
     assert solution.timings["factorization"] == pytest.approx(factorization)
@@ -128,5 +128,23 @@ def test_precise_solves_end_with_the_attempts(monkeypatch):
     monkeypatch.setattr(Run, "solve", lambda run: (seen.append(run.state.kkt.policy.precise), solve(run)))
     # a plan that solves the program
     monkeypatch.setattr("socp.method.fallbacks.fallbacks", lambda *of: iter([solver.plan._replace(precise=True)]))
-    Fallbacks(state, solver.settings).improve(run, program, None)
+    Fallbacks(state, solver.settings).improve(run, program, None, np.inf)
     assert seen == [True] and not state.kkt.policy.precise
+
+
+@pytest.mark.parametrize("most", [30, 110, 130, 199, 201])
+def test_a_limit_of_iterations_that_is_given_is_that_of_all_attempts(most, monkeypatch):
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    assert socp.solve(THIN["a cone that x fills"][0], max_iter=most).iterations <= most
+    assert socp.solve(THIN["a cone that x fills"][0]).iterations > 201
+
+
+def test_no_attempt_begins_after_the_time_limit(monkeypatch):
+    begun, solve = [], Run.solve
+    monkeypatch.setattr(Run, "solve", lambda run: (begun.append(run), solve(run)))
+    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
+    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    monkeypatch.setattr("socp.method.fallbacks.clock", lambda: 1e300)
+    socp.solve(THIN["a cone that x fills"][0], time_limit=1e3, max_iter=1000)
+    assert len(begun) == 1

@@ -147,7 +147,7 @@ def solved(seed):
 def test_warm_start_is_inside_and_near(seed):
     newton, point = solved(seed)
     form, u, s = newton.form, point.u.copy(), point.s.copy()
-    assert start_warm(newton, point)
+    assert start_warm(newton, point, True)
     assert point.tau == 1.0 and point.kappa == pytest.approx(WARM_MARGIN, rel=0.1, abs=0.0)
     for v in (point.s, point.z):
         assert cones.margin(form.l, form.ptr, v) >= 0.999 * WARM_MARGIN
@@ -167,7 +167,7 @@ def test_a_warm_start_is_moved_as_far_as_the_data_moved(seed, change):
     point.tau = 1.0
     measure(newton, point)
     margin = np.abs(newton.r).max() / size
-    assert start_warm(newton, point) == (margin < WARM_LIMIT)
+    assert start_warm(newton, point, True) == (margin < WARM_LIMIT)
     if margin < WARM_LIMIT:
         assert point.kappa == pytest.approx(margin, rel=1e-3, abs=0.0)
         assert min(cones.margin(form.l, form.ptr, v) for v in (point.s, point.z)) >= 0.999 * margin
@@ -176,4 +176,4 @@ def test_a_warm_start_is_moved_as_far_as_the_data_moved(seed, change):
 def test_a_warm_start_that_is_not_finite_is_refused():
     newton, point = solved(0)
     point.u[0] = np.nan
-    assert not start_warm(newton, point)
+    assert not start_warm(newton, point, True)

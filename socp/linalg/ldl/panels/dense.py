@@ -10,6 +10,7 @@ width + height long, in `values` from ``panel_start`` on:
 from __future__ import annotations
 
 from ....compiled.blas import LOWER, NO_TRANSPOSE, RIGHT, TRANSPOSE, UNIT, gemm, gemv, trsm, trsv
+from ....compiled.clock import clock
 from ....compiled.kernels import inner, leaf
 from ....compiled.signatures import Floats
 from ....compiled.structures import floats, integers, structure
@@ -72,7 +73,7 @@ def extent(ldl: PanelFactors, k: int) -> tuple[int, int]:
 
 @inner
 def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
-    """Factor panel `k` by blocks of columns; return the number of replaced pivots, or -1 if one is not finite.
+    """Factor panel `k` by blocks of columns; return the number of replaced pivots, or -1 if one is bad or time is over.
 
         F11 = L11 D1 L11',   L21 = F21 L11^-T D1^-1,
 
@@ -81,6 +82,8 @@ def factor_panel(ldl: PanelFactors, k: int, scaled: Floats) -> int:
     (width, height), replaced, panels = extent(ldl, k), 0, ldl.values
     length, begin, column = width + height, ldl.tree.panel_start[k], ldl.tree.first[k]
     for a in range(0, width, LOOPS):
+        if ldl.until > 0.0 and clock() >= ldl.until:
+            return -1
         b = min(a + LOOPS, width)
         wrong = factor_block(ldl, k, a, b)
         if wrong < 0:

@@ -7,6 +7,7 @@ instructions of four adjacent entries.
 
 from __future__ import annotations
 
+from ....compiled.clock import clock
 from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
 from ..factors import put_pivot
@@ -14,6 +15,7 @@ from .eliminate import eliminate, factor_block
 from .four_wide import FourWideFactors
 from .static import are_unchanged, find_base, pass_base
 
+AT_ONCE = 64  # supernodes between two looks at the clock
 SIDE_BY_SIDE = True  # LLVM may make vector instructions of equal adjacent operations (see `compiled.machine`).
 
 
@@ -38,12 +40,14 @@ def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, d
     """Factor a range of supernodes; return the number of replaced pivots, or -1 if a pivot is not finite."""
     table, s, replaced = ldl.table, from_supernode, 0
     while s < to_supernode:
-        narrow = table[(s << 2) + 4] - table[s << 2] == 1
+        narrow, stop = table[(s << 2) + 4] - table[s << 2] == 1, to_supernode
+        if ldl.until > 0.0:
+            stop = min(s + AT_ONCE, to_supernode)
         if narrow:
-            bad = factor_ones(ldl, s, to_supernode, data)
+            bad = factor_ones(ldl, s, stop, data)
         else:
-            bad = factor_fours(ldl, s, to_supernode, data)
-        if bad < 0:
+            bad = factor_fours(ldl, s, stop, data)
+        if bad < 0 or (ldl.until > 0.0 and clock() >= ldl.until):
             for i in range(ldl.work.size):
                 ldl.work[i] = 0.0
             for i in range(ldl.work_four.size):

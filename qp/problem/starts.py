@@ -1,0 +1,68 @@
+"""Points at which a solve of a quadratic program begins: checked, completed, and judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from socp.method.start import WARM_LIMIT, WARM_MARGIN
+from socp.problem.starts import Start, checked_start
+
+from .program import QuadraticProgram
+from .solution import Solution
+from .stopping import Point
+
+
+def start_of(value: Any, program: QuadraticProgram, name: str = "warm_start") -> bool | Start:
+    """Return `value` as a bool or a point; raise ProgramError, which calls it `name`, if it is neither."""
+    return checked_start(value, Solution, {"x": program.n, "y": program.m, "z_bounds": program.n}, name)
+
+
+def completed(program: QuadraticProgram, start: Start) -> Start:
+    """Return a point with all multipliers, or with none if x alone is known and rows are active there.
+
+    Unknown y of rows that are not active are zero; unknown z_bounds solve Px + q + A'y + z_bounds = 0.
+    """
+    x, y, z = start
+    if y is None and z is None:
+        Ax = program.A @ x
+        if (np.minimum(Ax - program.l, program.u - Ax) < WARM_MARGIN * (1.0 + np.abs(Ax))).any():
+            return x, None, None
+    y = np.zeros(program.m) if y is None else y
+    if z is None:
+        gradient = program.hessian.product(x) + program.q + program.A.T @ y
+        z = bound_multipliers(gradient, x, program.lb, program.ub)
+    return x, y, z
+
+
+def bound_multipliers(gradient: np.ndarray, x: np.ndarray, lb: np.ndarray, ub: np.ndarray) -> np.ndarray:
+    """Return -gradient where x is nearer to the bound on whose side that is than its size, else zero."""
+    return np.where(np.where(gradient < 0.0, ub - x, x - lb) <= np.abs(gradient), -gradient, 0.0)
+
+
+def near_point(program: QuadraticProgram, start: Start) -> Point | None:
+    """Return the completed point if its residuals are well below the size of the data, as `start_warm` asks."""
+    x, y, z = completed(program, start)
+    if y is None or z is None:
+        return None
+    Px, Ax, v = program.hessian.product(x), program.A @ x, program.A.T @ y + z
+    sides = (Ax, program.l, program.u), (x, program.lb, program.ub)
+    return (x, y, z) if residual(Px, program.q, v, *sides) < WARM_LIMIT else None
+
+
+def residual(Px: np.ndarray, q: np.ndarray, v: np.ndarray, *sides: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Any:
+    """Return the largest residual relative to its block, of one point, or of each of a batch with a leading axis.
+
+    `v` is A'y + z_bounds; `sides` are values with their lower and upper sides.
+    """
+    found = largest(Px + q + v) / (1.0 + np.maximum(largest(Px), largest(q)))
+    for value, lower, upper in sides:
+        violation = largest(np.maximum(np.maximum(lower - value, value - upper), 0.0))
+        found = np.maximum(found, violation / (1.0 + largest(value)))
+    return found
+
+
+def largest(v: np.ndarray) -> Any:
+    """Return norm(v, inf) along the last axis."""
+    return np.abs(v).max(axis=-1, initial=0.0)

@@ -1,0 +1,66 @@
+"""Points of the caller's own at which a solve begins: the values that `warm_start` takes."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+import numpy as np
+
+from .checks import ProgramError, as_vector, check_finite
+
+Start = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]  # x and the multipliers; None if they are unknown
+
+WarmStart = Any  # bool, answer, tuple of vectors, or vector; `checked_start` refuses other values
+
+
+def checked_start(value: Any, kind: type, sizes: dict[str, int], name: str = "warm_start") -> bool | Start:
+    """Return `value` as a bool or a point; raise ProgramError, which calls it `name`, for any other value.
+
+    Parameters
+    ----------
+    value
+        A bool, an answer, a tuple of vectors (None for unknown multipliers), a vector x, or None, which is False.
+    kind : type
+        Class of the answers.
+    sizes : dict of int
+        Sizes of x and of the multipliers, by the names that they have in an answer.
+
+    Returns
+    -------
+    bool or Start
+        False for an answer without a point, such as a certificate.
+    """
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, kind):
+        return _of_answer(value, sizes, name)
+    if isinstance(value, tuple) and len(value) == len(sizes) and value[0] is not None:
+        parts = dict(zip(sizes, value))
+    elif isinstance(value, list) or (hasattr(value, "__array__") and not isinstance(value, np.generic)):
+        return _checked(name, value, sizes["x"]), None, None
+    else:
+        raise ProgramError(
+            f"{name} must be True, False, a {kind.__module__.partition('.')[0]}.{kind.__name__}, a tuple "
+            f"({', '.join(sizes)}) or a vector x, but {reprlib.repr(value)} came"
+        )
+    x, y, z = (
+        None if part is None else _checked(f"{name}: {key}", part, sizes[key]) for key, part in parts.items()
+    )  # fmt: skip
+    assert x is not None
+    return x, y, z
+
+
+def _of_answer(answer: Any, sizes: dict[str, int], name: str) -> bool | Start:
+    """Return the point of an answer, or False if it has none."""
+    parts = {key: as_vector(f"{name}.{key}", getattr(answer, key), size) for key, size in sizes.items()}
+    if answer.status.is_infeasible or not all(np.isfinite(part).all() for part in parts.values()):
+        return False
+    x, y, z = parts.values()
+    return x, y, z
+
+
+def _checked(name: str, part: Any, size: int) -> np.ndarray:
+    vector = as_vector(name, part, size)
+    check_finite(name, vector)
+    return vector
