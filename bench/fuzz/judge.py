@@ -16,6 +16,7 @@ from ..answers.answer import Answer
 from ..answers.verify import ROUNDING as EVALUATION
 from ..answers.verify import Program, Verification, cone_distance, verify
 from ..compare.suite import ROUNDING, VERIFIED_TOL
+from . import challenge
 from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case
 from .points import times
 
@@ -72,7 +73,7 @@ def judge(case: Case, answer: Answer) -> Verdict:
     """Compare an answer with its own claims and with the planted answer; return the verdict.
 
     An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, and a certificate at 1e-6, or at its
-    own tolerance if that is larger.  Exact arithmetic allows twice what the status promises (see `truth`), and the
+    own tolerance if that is larger; and no point that a certificate excludes may be found (`challenge`).  Exact arithmetic allows twice what the status promises (see `truth`), and the
     numbers that an answer reports must be right.  If an answer is expected (data within 1e4 of one), it must make a
     claim, and the claim must not contradict the planted answer.
     """
@@ -154,6 +155,8 @@ def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple
     wrong = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
     if not wrong and exactly is not None and exactly.faults:
         wrong = "; ".join([*exactly.faults, exactly.text()])
+    if not wrong and answer.status.is_infeasible:
+        wrong = challenge.refuted(case.program, answer, _planted_points(case))
     if not wrong and case.expected:
         wrong = _contradiction(case, answer, found)
     if wrong:
@@ -165,6 +168,12 @@ def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple
     if case.expected:
         return MISSED, f"{answer.status.value} after {answer.iterations} iterations; {parts(found)}"
     return (INACCURATE if answer.status is Status.INACCURATE else UNSOLVED), ""
+
+
+def _planted_points(case: Case) -> tuple[challenge.Point, ...]:
+    planted = case.planted
+    is_point = planted.kind == OPTIMAL
+    return (challenge.Point("the plan", planted.x, planted.y, planted.z),) if is_point else ()
 
 
 def parts(found: Verification) -> str:
