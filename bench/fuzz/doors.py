@@ -29,6 +29,7 @@ from ..programs import saved
 from . import batches
 from .case import Case, Planted
 from .changes import arguments_of
+from .judge import WRONG, judge
 from .points import Generator
 
 Arguments = dict[str, Any]
@@ -115,7 +116,8 @@ def _in_batch(rng: Generator, program: Any, others: list[Any], settings: dict[st
     shared = tuple(same) if rng.random() < 0.7 else ()
     many = batches.solve(cases, shared, int(rng.integers(1, 3)))
     found = from_solution(many[place], 0.0)
-    return replace(found, objectives=None) if program.offset else found  # a batch has no offsets
+    # A batch has no offsets, and the objective of a low-rank P is that of its product.
+    return replace(found, objectives=None) if program.offset or isinstance(program.P, LowRank) else found
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -167,6 +169,9 @@ def cone_form(rng: Generator, program: Any, data: Arguments, settings: dict[str,
     answer = door(rng, other, arguments_of(other), known)
     if answer is None:
         return None
+    verdict = judge(Case(other, Planted(), True), answer)
+    if verdict.name == WRONG:
+        raise AssertionError(f"wrong in the other form: {verdict.why}")
     x, y, z = back(answer.x, answer.y, answer.z)
     return replace(answer, x=x, y=y, z=z, s=None, told=None, objectives=None)
 
@@ -267,10 +272,12 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
         except cp.SolverError:
             return Answer("cvxpy", Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0)
     solution = problem.solver_stats.extra_stats
-    if not solution.status.has_solution:
+    if solution.status is Status.DUAL_INFEASIBLE or any(c.dual_value is None for c in constraints):
         return _plain("cvxpy", solution, None, None, None)
     for constraint, store in zip(constraints, read):
         store(constraint.dual_value)
+    if not solution.status.has_solution:
+        return _plain("cvxpy", solution, None, y, z)
     value = float(objective.value)
     if not abs(problem.value - value) <= 1e-9 * (1.0 + abs(value) + np.abs(x.value).sum()):
         raise AssertionError(f"the value is {problem.value!r}, but at x it is {value!r}")

@@ -84,7 +84,10 @@ def _point_and_certificate(program: Program, point: Answer, certificate: Answer)
 
 
 def _both_optimal(program: Program, one: Answer, other: Answer, same_units: bool) -> Outcome:
-    (f, size, slope), (g, *_) = (_objective(program, answer.x) for answer in (one, other))
+    (f, size, slope), (g, size_, slope_) = (_objective(program, answer.x) for answer in (one, other))
+    slope = max(slope, slope_)
+    reach = 1.0 + float(np.abs(one.x).sum())
+    size = max(size, size_, DEFAULT_TOL / OWN * slope * reach)
     off, excused = abs(f - g), any(EXCUSE in answer.message for answer in (one, other))
     over = off / (4.0 * DEFAULT_TOL * (1.0 + max(abs(f), abs(g))))
     residual = 0.0
@@ -94,7 +97,7 @@ def _both_optimal(program: Program, one: Answer, other: Answer, same_units: bool
     distance = max(over, residual)
     words = f"objectives {f:.10g} and {g:.10g}, residuals up to {residual:.1f} tol"
     if slope < SMALL and off > OWN * size and not excused:
-        return Outcome(DISAGREE, off / size, f"small objectives differ: {words}")
+        return Outcome(DISAGREE, off / (OWN * size), f"small objectives differ: {words}")
     curvature = _least_curvature(program.P)
     apart = float(np.abs(one.x - other.x).max(initial=0.0))
     if curvature > 0.0 and distance <= NEAR:

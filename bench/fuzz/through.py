@@ -113,7 +113,7 @@ def _answer(rng: Generator, door: str, name: str, case: Case, change: Changed | 
         return None, Passage(door, name, DISAGREE, np.inf, f"{type(error).__name__}: {str(error)[:300]}")
     if answer is None:
         return None, Passage(door, name, "")
-    if answer.y is not None and answer.z is not None:
+    if answer.told is not None:
         own = case if change is None else Case(program, Planted(), True)
         if change is not None or door != REFERENCE:
             own = Case(program, Planted(), True)
