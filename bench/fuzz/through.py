@@ -1,4 +1,7 @@
-"""A program through many doors and after many changes: all answers are compared, see `same`, and counted."""
+"""A program through many doors and after many changes: all answers are compared, see `same`.
+
+`crossing` runs the campaign, in which `python -m bench.fuzz.through` is the process that may crash.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import qp
+from socp import Status
 
 from .. import peers
 from ..answers.answer import Answer
@@ -24,7 +28,7 @@ from .changes import CHANGES, UNITS, Changed, arguments_of
 from .doors import DOORS
 from .judge import WRONG, judge
 from .points import Generator
-from .same import AGREE, DISAGREE, THRESHOLD, Outcome, compare
+from .same import AGREE, DISAGREE, compare
 
 REFERENCE = "solve"
 JUDGES = {"cone": ("clarabel",), "quadratic": ("clarabel", "piqp"), "linear": ("clarabel", "highspy")}
@@ -127,7 +131,7 @@ def _independent(rng: Generator, case: Case, reference: Answer, every: bool) -> 
     """Compare with the planted answer, and with the answer of another solver if that is verified."""
     program, planted = case.program, case.planted
     if planted.kind == OPTIMAL and not case.hard:
-        answer = Answer("the plan", socp_status("optimal"), planted.x, planted.y, planted.z, 0, 0.0, 0.0)
+        answer = Answer("the plan", Status.OPTIMAL, planted.x, planted.y, planted.z, 0, 0.0, 0.0)
         found = compare(program, reference, answer, True, case.hard)
         yield Passage("the plan", "", found.name, found.distance, found.why)
     names = [name for name in JUDGES[_kind(program)] if peers.is_installed(name)]
@@ -136,7 +140,7 @@ def _independent(rng: Generator, case: Case, reference: Answer, every: bool) -> 
         if answer.x is None or answer.y is None or answer.z is None:
             continue
         measured = verify(program, answer.x, answer.y, answer.z)
-        if answer.status is socp_status("optimal") and measured.worst <= 1e-8:
+        if answer.status is Status.OPTIMAL and measured.worst <= 1e-8:
             found = compare(program, reference, answer, True, case.hard)
             yield Passage(f"judge {name}", "", found.name, found.distance, found.why)
 
@@ -145,12 +149,6 @@ def _kind(program: Any) -> str:
     if not isinstance(program, qp.QuadraticProgram):
         return "cone"
     return "linear" if program.P is None else "quadratic"
-
-
-def socp_status(name: str) -> Any:
-    from socp import Status
-
-    return Status(name)
 
 
 if __name__ == "__main__":
