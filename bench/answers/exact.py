@@ -213,7 +213,7 @@ def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
     --------
     >>> program = qp.QuadraticProgram(None, [0.0], [[1.0]], 2.0, None, None, 1.0)  # x >= 2 and x <= 1
     >>> infeasibility(program, [-1.0], [1.0]), infeasibility(program, [-2.0], [2.5])
-    ((-1.0, 0.0), (-1.5, 0.1))
+    ((-1.0, 0.0), (-1.5, 0.1111111111111111))
     """
     parts = _finite(program, np.zeros(program.n), y, z)
     if parts is None:

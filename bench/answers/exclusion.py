@@ -24,7 +24,7 @@ import socp
 
 from .program import Program, linear_name
 
-WEIGHT = 0.1
+WEIGHT = 1e-3
 """Faults of a point that weigh less than this share of the certificate's claim refute the certificate."""
 Long = np.longdouble
 
@@ -58,7 +58,7 @@ def of_infeasibility(program: Program, y: Any, z: Any, x: Any) -> Weighed:
     if isinstance(program, socp.ConeProgram):
         holds = np.isposinf(program.h)
         h, inner = _long(np.where(holds, 0.0, program.h)), np.where(holds, 0.0, _times(program.G, x))
-        z, stray = _split(np.where(holds, 0.0, z), program.cones)
+        z, stray = _split(np.where(holds, Long(0.0), z), program.cones)
         slack, miss = _split(h - inner, program.cones)
         slope = y @ _long(program.b) + z @ h
         left = abs((_times(program.A.T, y) + _times(program.G.T, z)) @ x) + abs(stray @ inner)

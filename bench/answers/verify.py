@@ -278,8 +278,8 @@ def objective_unit(program: Program) -> float:
 
     Examples
     --------
-    >>> objective_unit(qp.QuadraticProgram(None, [1e-6])), objective_unit(qp.QuadraticProgram(None, [0.0]))
-    (0.0001, 1.0)
+    >>> objective_unit(qp.QuadraticProgram(None, [2.0**-20])), objective_unit(qp.QuadraticProgram(None, [0.0]))
+    (9.5367431640625e-05, 1.0)
     """
     P, linear = program.P, getattr(program, linear_name(program))
     largest = max(_norm(linear), 0.0 if P is None else _norm(P.diagonal()))

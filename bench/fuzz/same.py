@@ -86,6 +86,10 @@ def _point_and_certificate(program: Program, point: Answer, certificate: Answer)
 def _both_optimal(program: Program, one: Answer, other: Answer, same_units: bool) -> Outcome:
     (f, size, slope), (g, size_, slope_) = (_objective(program, answer.x) for answer in (one, other))
     slope = max(slope, slope_)
+    if other.objectives is not None:
+        lost = 1e-9 * (1.0 + abs(g) + 2.0 * size_ + abs(program.offset) + slope * float(np.abs(other.x).sum()))
+        if not abs(other.objectives[0] - g - program.offset) <= lost:
+            return Outcome(DISAGREE, np.inf, f"told is the objective {other.objectives[0]:.10g}, but at x it is {g:.10g}")
     reach = 1.0 + float(np.abs(one.x).sum())
     size = max(size, size_, DEFAULT_TOL / OWN * slope * reach)
     off, excused = abs(f - g), any(EXCUSE in answer.message for answer in (one, other))
