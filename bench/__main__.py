@@ -306,7 +306,9 @@ def _counts(options: argparse.Namespace) -> int:
     _option("--family", f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"),
     _option("--only", "one program of each family alone, by its number from 0 on", type=_count(0)),
     _switch("--batches", "instead, batches by one and two threads in other orders"),
-    _switch("--doors", "instead, each program through several doors and in other units and forms, and all answers compared"),
+    _switch(
+        "--doors", "instead, each program through several doors and in other units and forms, and all answers compared"
+    ),
     _option("--out", "the folder for programs that failed", default="fuzz"),
 )
 def _fuzz(options: argparse.Namespace) -> int:

@@ -169,7 +169,14 @@ def _of_cone_program(program: socp.ConeProgram, x: Exact, y: Exact, z: Exact, s:
     primal = max(rows / (1.0 + max(_norm(program.b), _norm(Ax.rounded()))), cone)
     absolute = max(rows, dual, *(_norm(miss) for miss, _ in misses))
     sums = x.dot(Px), c.dot(x), b.dot(y) + h.dot(z)
-    return _with_gap(program, primal, dual / (objective_unit(program) + max(_norm(Px.rounded()), _norm(program.c))), bounds, absolute, sums)
+    return _with_gap(
+        program,
+        primal,
+        dual / (objective_unit(program) + max(_norm(Px.rounded()), _norm(program.c))),
+        bounds,
+        absolute,
+        sums,
+    )
 
 
 def _of_quadratic_program(program: qp.QuadraticProgram, x: Exact, y: Exact, z: Exact) -> Measured:

@@ -44,7 +44,9 @@ def refuted(program: Program, answer: Answer, known: tuple[Point, ...] = ()) -> 
         found = weigh(program, answer, point)
         if found is not None and found.refutes:
             what = "bounds the objective, of which the ray says that it falls" if is_ray else "is feasible"
-            share = f"its faults weigh {found.of_point:.1e} of the claim, the certificate leaves {found.of_certificate:.1e}"
+            share = (
+                f"its faults weigh {found.of_point:.1e} of the claim, the certificate leaves {found.of_certificate:.1e}"
+            )
             return f"a false certificate: the point of {point.finder} {what}: {share}"
     return ""
 
@@ -79,7 +81,9 @@ def dual_points(program: Program) -> Iterator[Point]:
         yield from _found(search, back)
         return
     rows = sp.hstack([P, program.A.T, sp.eye_array(n)], format="csc")
-    lower, upper = (np.concatenate([sides, bounds]) for sides, bounds in ((program.l, program.lb), (program.u, program.ub)))
+    lower, upper = (
+        np.concatenate([sides, bounds]) for sides, bounds in ((program.l, program.lb), (program.u, program.ub))
+    )
     free = np.full(n, np.inf)
     lb = np.concatenate([-free, np.where(np.isfinite(lower), -np.inf, 0.0)])
     ub = np.concatenate([free, np.where(np.isfinite(upper), np.inf, 0.0)])

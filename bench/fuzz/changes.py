@@ -271,7 +271,9 @@ def slacks(rng: Generator, program: Any) -> Changed | None:
     l[chosen] = u[chosen] = 0.0
     parts = {"P": _bordered(program.P, k), "q": np.append(program.q, np.zeros(k))}
     parts |= {"A": sp.hstack([program.A, -eye[:, chosen]], format="csc"), "l": l, "u": u, "lb": lb, "ub": ub}
-    return Changed(changed(program, **parts), sp.eye_array(n, n + k, format="csc"), M=sp.eye_array(p + n, p + n + k, format="csc"))
+    return Changed(
+        changed(program, **parts), sp.eye_array(n, n + k, format="csc"), M=sp.eye_array(p + n, p + n + k, format="csc")
+    )
 
 
 def _bordered(P: Any, k: int) -> Any:

@@ -112,7 +112,11 @@ def _in_batch(rng: Generator, program: Any, others: list[Any], settings: dict[st
         return None
     programs = [*others[:place], program, *others[place:]]
     cases = [Case(one, Planted()) for one in programs]
-    same = [name for name in ("P", "A", "G") if all(_same(getattr(one, name, None), getattr(program, name, None)) for one in programs)]
+    same = [
+        name
+        for name in ("P", "A", "G")
+        if all(_same(getattr(one, name, None), getattr(program, name, None)) for one in programs)
+    ]
     shared = tuple(same) if rng.random() < 0.7 else ()
     many = batches.solve(cases, shared, int(rng.integers(1, 3)))
     found = from_solution(many[place], 0.0)
@@ -165,7 +169,9 @@ def cone_form(rng: Generator, program: Any, data: Arguments, settings: dict[str,
         other = socp.ConeProgram(form.c, form.G, form.h, [NonNeg(form.nonneg)], form.A, form.b, form.P)
         back = form.recover
     door = ENGINE[int(rng.integers(len(ENGINE)))]
-    known = {name: value for name, value in settings.items() if name not in ("active_set", "presolve", "check_convexity")}
+    known = {
+        name: value for name, value in settings.items() if name not in ("active_set", "presolve", "check_convexity")
+    }
     answer = door(rng, other, arguments_of(other), known)
     if answer is None:
         return None
@@ -200,11 +206,11 @@ def qpsolvers(rng: Generator, program: Any, data: Arguments, settings: dict[str,
     z[below] -= rows[above.size :]
     z_box = np.zeros(form.q.size) if answer.z_box is None or not np.size(answer.z_box) else answer.z_box
     y = np.asarray(answer.y).ravel() if form.b.size else np.zeros(0)
-    x, y, z = form.recover(answer.x, y, z, z_box)
+    point = form.recover(answer.x, y, z, z_box)
     status = answer.extras["solution"].status
     if answer.found is not (status is Status.OPTIMAL):
         raise AssertionError(f"found is {answer.found} with status {status.value}")
-    return _plain("qpsolvers", answer.extras["solution"], x, y, z, None if program.offset else answer.obj)
+    return _plain("qpsolvers", answer.extras["solution"], *point, None if program.offset else answer.obj)
 
 
 def _plain(name: str, solution: Any, x: Any, y: Any, z: Any, objective: Any = None) -> Answer:
@@ -251,7 +257,10 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
                 state(G @ x <= h, put(z, where, 1.0))
             elif cone.dim:
                 s = h - G @ x
-                state(cp.SOC(s[0], s[1:]), lambda v, where=where: z.__setitem__(where, np.concatenate([np.ravel(v[0]), np.ravel(v[1])])))
+                state(
+                    cp.SOC(s[0], s[1:]),
+                    lambda v, where=where: z.__setitem__(where, np.concatenate([np.ravel(v[0]), np.ravel(v[1])])),
+                )
     else:
         A = program.A.tocsr()
         for matrix, l, u, out in ((A, program.l, program.u, y), (None, program.lb, program.ub, z)):
@@ -266,7 +275,9 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
                 state(value(under) >= l[under], put(out, under, -1.0))
     problem = cp.Problem(cp.Minimize(objective), constraints)
     chosen: Any = CentralPath() if rng.random() < 0.4 else "CENTRALPATH"
-    known = {name: value for name, value in settings.items() if name not in ("active_set", "presolve", "check_convexity")}
+    known = {
+        name: value for name, value in settings.items() if name not in ("active_set", "presolve", "check_convexity")
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -322,7 +333,11 @@ def _check_numbers(program: Any, read: Any, ending: str) -> None:
     last = 4 * np.finfo(float).eps if ending[:4] in (".mps", ".qps") else 0.0
     for name in ("q", "l", "u", "lb", "ub"):
         one, other = getattr(program, name), getattr(read, name)
-        fine = (one == other) | (np.abs(one - other) <= last * np.maximum(np.abs(program.l), np.abs(program.u))) if name == "u" else one == other
+        fine = (
+            (one == other) | (np.abs(one - other) <= last * np.maximum(np.abs(program.l), np.abs(program.u)))
+            if name == "u"
+            else one == other
+        )
         if not np.all(fine):
             raise AssertionError(f"{name} changed in {ending}: {one[~fine][:2]} became {other[~fine][:2]}")
     if (abs(program.A - read.A)).max() != 0.0 if program.A.nnz or read.A.nnz else False:

@@ -50,7 +50,7 @@ def compare(program: Program, one: Answer, other: Answer, same_units: bool, hard
     if one.status is other.status or not (_claims(one) or _claims(other)):
         return Outcome(AGREE)
     if _claims(one) and _claims(other):
-        if not Status.OPTIMAL in (one.status, other.status):
+        if Status.OPTIMAL not in (one.status, other.status):
             return Outcome(THRESHOLD, 1.0, "infeasible, and with a ray: both are certified")
         point, certificate = (one, other) if one.status is Status.OPTIMAL else (other, one)
         return _point_and_certificate(program, point, certificate)
@@ -83,13 +83,15 @@ def _point_and_certificate(program: Program, point: Answer, certificate: Answer)
     return Outcome(DISAGREE if found.of_point < WEIGHT else THRESHOLD, found.of_point, words)
 
 
-def _both_optimal(program: Program, one: Answer, other: Answer, same_units: bool) -> Outcome:
+def _both_optimal(program: Program, one: Any, other: Any, same_units: bool) -> Outcome:
     (f, size, slope), (g, size_, slope_) = (_objective(program, answer.x) for answer in (one, other))
     slope = max(slope, slope_)
     if other.objectives is not None:
         lost = 1e-9 * (1.0 + abs(g) + 2.0 * size_ + abs(program.offset) + slope * float(np.abs(other.x).sum()))
         if not abs(other.objectives[0] - g - program.offset) <= lost:
-            return Outcome(DISAGREE, np.inf, f"told is the objective {other.objectives[0]:.10g}, but at x it is {g:.10g}")
+            return Outcome(
+                DISAGREE, np.inf, f"told is the objective {other.objectives[0]:.10g}, but at x it is {g:.10g}"
+            )
     reach = 1.0 + float(np.abs(one.x).sum())
     size = max(size, size_, DEFAULT_TOL / OWN * slope * reach)
     off, excused = abs(f - g), any(EXCUSE in answer.message for answer in (one, other))
@@ -108,7 +110,9 @@ def _both_optimal(program: Program, one: Answer, other: Answer, same_units: bool
         # f(x) >= f(x*) + curvature/2 |x - x*|^2, but for what residuals change
         most = 2.0 * np.sqrt(2.0 * (off + _lost(program, one, other)) / curvature)
         if apart > most + 1e-6 * (1.0 + np.abs(one.x).max(initial=0.0)):
-            return Outcome(DISAGREE, apart / most, f"the only solution is off by {apart:.1e}, explained {most:.1e}; {words}")
+            return Outcome(
+                DISAGREE, apart / most, f"the only solution is off by {apart:.1e}, explained {most:.1e}; {words}"
+            )
     if distance <= NEAR:
         return Outcome(AGREE, distance)
     if same_units and distance > FAR and not excused:
@@ -127,7 +131,7 @@ def _objective(program: Program, x: Any) -> tuple[float, float, float]:
     return float(half + linear), float(max(abs(half), abs(linear))), slope
 
 
-def _lost(program: Program, *answers: Answer) -> float:
+def _lost(program: Program, *answers: Any) -> float:
     """Return how far the objectives of answers may be apart by their residuals: those times the others' multipliers."""
     total = 0.0
     for answer in answers:
@@ -135,8 +139,10 @@ def _lost(program: Program, *answers: Answer) -> float:
             return np.inf
         found = verify(program, answer.x, answer.y, answer.z, bounds_alone=False)
         weights = float(np.abs(answer.y).sum() + np.abs(answer.z).sum())
-        size = 1.0 + float(np.abs(answer.x).max(initial=0.0)) + max(
-            (float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in _sides(program)), default=0.0
+        size = (
+            1.0
+            + float(np.abs(answer.x).max(initial=0.0))
+            + max((float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in _sides(program)), default=0.0)
         )
         size += float(np.abs(program.A @ answer.x).max(initial=0.0))
         c = getattr(program, linear_name(program))

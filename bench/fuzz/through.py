@@ -155,5 +155,7 @@ if __name__ == "__main__":
     faulthandler.enable()
     serve(
         lambda: {"seconds": qp.warmup()},
-        lambda asked, _: {"passages": [asdict(p) for p in passages(asked["family"], int(sys.argv[1]), asked["number"])]},
+        lambda asked, _: {
+            "passages": [asdict(p) for p in passages(asked["family"], int(sys.argv[1]), asked["number"])]
+        },
     )

@@ -1,7 +1,5 @@
 """False certificates that pass a test by residuals are refuted by points that exist; true ones are not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,7 +37,7 @@ FALSE = {
     "cone": (socp.ConeProgram([-1e9, 0.0], [[-1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 0.0, 0.0, 0.0],
                               [NonNeg(2), SecondOrder(2)], A=[[1.0, -1.0]], b=[0.0]), told(RAYS, [1e-9, 1e-9])),
     "far": (FAR, told(PROOFS, y=[-1.0], z=[0.0])),
-    "far cone": (socp.ConeProgram([1.0], [[-1e-9], [0.0]], [-1.0, 0.0], [SecondOrder(2)]), told(PROOFS, y=[], z=[1.0, 0])),
+    "far cone": (socp.ConeProgram([1.0], [[-1e-9], [0.0]], [-1.0, 0.0], [SecondOrder(2)]), told(PROOFS, y=[], z=[1, 0])),
 }  # fmt: skip
 
 
@@ -47,12 +45,19 @@ FALSE = {
 def test_a_false_certificate_is_refuted(name):
     program, answer = FALSE[name]
     assert "false certificate" in challenge.refuted(program, answer)
-    found = judge.judge(Case(program, Planted(), hard=True), answer)
-    assert found.name == "wrong" and "false certificate" in found.why
+    assert judge.judge(Case(program, Planted(), hard=True), answer).name == "wrong"
+
+
+def test_a_point_refutes_what_residuals_do_not_show(monkeypatch):
+    program, answer = FALSE["assets 10"]
+    case = Case(program, Planted(), hard=True)
+    assert "the point of highspy bounds the objective" in judge.judge(case, answer).why
+    monkeypatch.setattr(challenge, "refuted", lambda *_: "")
+    assert judge.judge(case, answer).name == "certified"
 
 
 @pytest.mark.parametrize("program, answer", [
-    (qp.QuadraticProgram(None, [-1e9, 0.5], [[-1e6, 1.0]], l=0.0, lb=0.0), told(RAYS, np.array([1, 1e6]) / (1e9 - 5e5))),
+    (qp.QuadraticProgram(None, [-1e9, 0.5], [[-1e6, 1.0]], l=0.0, lb=0.0), told(RAYS, [1e-9 / 0.9995, 1e-3 / 0.9995])),
     (qp.QuadraticProgram(None, [1.0], [[1e-9]], l=1.0, ub=0.0), told(PROOFS, y=[-1.0], z=[1e-9])),
     (socp.ConeProgram([-1.0], [[-1.0], [0.5]], [0.0, 1.0], [SecondOrder(2)]), told(RAYS, [1.0])),
     (socp.ConeProgram([1.0], [[0.0], [1.0]], [-1.0, 0.0], [SecondOrder(2)]), told(PROOFS, y=[], z=[1.0, 0.0])),
@@ -79,5 +84,5 @@ def test_a_certificate_without_a_slope_is_refuted_by_any_point():
 def test_planted_points_are_challengers():
     program, answer = FALSE["far"]
     planted = Planted("optimal", np.array([1e9]), np.array([-1e9]), np.array([0.0]))
-    found = judge.judge(Case(program, planted, hard=True), replace(answer))
-    assert "the point of the plan" in found.why
+    point = judge._planted_points(Case(program, planted))
+    assert "the point of the plan is feasible" in challenge.refuted(program, answer, point)

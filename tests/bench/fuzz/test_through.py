@@ -51,7 +51,9 @@ def test_a_change_maps_its_answers_back():
         for name, (change, _) in changes.CHANGES.items():
             changed = change(rng_of(4), program)
             if changed is not None and changed.against is None:
-                answer = doors.solve(rng_of(), changed.program, changed.arguments or changes.arguments_of(changed.program), {})
+                answer = doors.solve(
+                    rng_of(), changed.program, changed.arguments or changes.arguments_of(changed.program), {}
+                )
                 back = changed.back(answer, program)
                 assert back.x == pytest.approx(expected.x, abs=1e-4), name
                 assert back.y.shape == expected.y.shape and back.z.shape == expected.z.shape
@@ -91,7 +93,9 @@ def test_a_spoiled_answer_is_seen_after_every_change(change, monkeypatch):
             continue
         held = changed.against or program
         reference = enter(rng_of(), held, changes.arguments_of(held), {})
-        monkeypatch.setitem(doors.DOORS, "solve", lambda *given: replace(answer := enter(*given), x=answer.x + 1e-2 * (1.0 + abs(answer.x))))
+        right = enter(rng_of(), changed.program, changed.arguments or changes.arguments_of(changed.program), {})
+        wrong = replace(right, x=right.x + 1e-2 * (1.0 + abs(right.x)))
+        monkeypatch.setitem(doors.DOORS, "solve", lambda *_, wrong=wrong: wrong)
         found = list(through._compared(rng_of(), "solve", change, Case(program, Planted()), changed, reference))
         monkeypatch.undo()
         assert [one.outcome for one in found] == [DISAGREE]
@@ -111,8 +115,13 @@ def test_exceptions_are_disagreements(monkeypatch):
 def test_thresholds_are_told_apart_by_their_distance():
     right = doors.solve(rng_of(), QUADRATIC, changes.arguments_of(QUADRATIC), {})
     silent = replace(right, told=None, objectives=None)
-    for off, same_units, expected in ((1e-9, True, AGREE), (2e-7, True, THRESHOLD), (2e-6, True, DISAGREE), (2e-6, False, THRESHOLD)):
-        found = same.compare(QUADRATIC, right, replace(silent, x=right.x + [off, 0.0]), same_units, False)
+    for off, same_units, expected in (
+        (1e-9, True, AGREE),
+        (2e-7, True, THRESHOLD),
+        (2e-6, True, DISAGREE),
+        (2e-6, False, THRESHOLD),
+    ):
+        found = same.compare(QUADRATIC, right, replace(silent, x=right.x + np.array([off, 0.0])), same_units, False)
         assert found.name == expected, (off, found)
         assert expected == AGREE or 0.05 < found.distance / (off / 1e-8) < 20.0
     late = replace(silent, status=Status.MAX_ITERATIONS, x=right.x + 1.0)
@@ -134,15 +143,29 @@ def test_the_campaign_counts_and_keeps_failures(tmp_path, monkeypatch, capsys):
         asked.append((worker.module, family, number))
         if number == 1:
             raise Died(3)
-        one = {"door": "Solver", "change": "order", "outcome": DISAGREE if family == "qp_tiny" else THRESHOLD, "distance": 3.0}
+        one = {
+            "door": "Solver",
+            "change": "order",
+            "outcome": DISAGREE if family == "qp_tiny" else THRESHOLD,
+            "distance": 3.0,
+        }
         return {"passages": [one]}
 
     monkeypatch.setattr(Worker, "ask", ask)
     arguments = ["fuzz", "--doors", "--family", "*_tiny", "--programs", "3", "--out", str(tmp_path)]
     assert command.main(arguments) == 1
     printed = capsys.readouterr().out
-    assert asked == [("bench.fuzz.through", "cone_tiny", 0), ("bench.fuzz.through", "qp_tiny", 0), ("bench.fuzz.through", "cone_tiny", 1)]
-    for line in ("bench fuzz --doors --family qp_tiny --seed 0 --only 0", "DISAGREE  Solver, order", "the process ended with code 3", "3.0e+00"):
+    assert asked == [
+        ("bench.fuzz.through", "cone_tiny", 0),
+        ("bench.fuzz.through", "qp_tiny", 0),
+        ("bench.fuzz.through", "cone_tiny", 1),
+    ]
+    for line in (
+        "bench fuzz --doors --family qp_tiny --seed 0 --only 0",
+        "DISAGREE  Solver, order",
+        "the process ended with code 3",
+        "3.0e+00",
+    ):
         assert line in printed
     assert (tmp_path / "qp_tiny_0_0.npz").is_file()
 
