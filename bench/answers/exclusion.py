@@ -59,7 +59,7 @@ def of_infeasibility(program: Program, y: Any, z: Any, x: Any) -> Weighed:
         holds = np.isposinf(program.h)
         h, inner = _long(np.where(holds, 0.0, program.h)), np.where(holds, 0.0, _times(program.G, x))
         z, stray = _split(np.where(holds, Long(0.0), z), program.cones)
-        slack, miss = _split(h - inner, program.cones)
+        _, miss = _split(h - inner, program.cones)
         slope = y @ _long(program.b) + z @ h
         left = abs((_times(program.A.T, y) + _times(program.G.T, z)) @ x) + abs(stray @ inner)
         return _weighed(np.abs(y) @ np.abs(rows - _long(program.b)) + np.abs(z) @ np.abs(miss), left, slope)

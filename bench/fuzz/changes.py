@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import qp
 import socp
 from socp import LowRank, NonNeg, SecondOrder, Status
 
@@ -348,7 +347,7 @@ def _any_form(rng: Generator, matrix: Any) -> Any:
 
 
 def number_types(rng: Generator, program: Any) -> Changed | None:
-    """Round the data to float32 or to whole numbers, and give it so; it is compared with the same numbers as float64."""
+    """Round the data to float32 or to whole numbers and give it so; float64 data of equal values must agree."""
     kind = rng.choice(["float32", "int64", "int32", "int16", "longdouble", ">f8"])
     data, given = {}, {}
     for name, part in parts_of(program, "P", "cones").items():

@@ -257,10 +257,7 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
                 state(G @ x <= h, put(z, where, 1.0))
             elif cone.dim:
                 s = h - G @ x
-                state(
-                    cp.SOC(s[0], s[1:]),
-                    lambda v, where=where: z.__setitem__(where, np.concatenate([np.ravel(v[0]), np.ravel(v[1])])),
-                )
+                state(cp.SOC(s[0], s[1:]), lambda v, w=where: put(z, w, 1.0)(np.concatenate([*map(np.ravel, v)])))
     else:
         A = program.A.tocsr()
         for matrix, l, u, out in ((A, program.l, program.u, y), (None, program.lb, program.ub, z)):

@@ -73,9 +73,10 @@ def judge(case: Case, answer: Answer) -> Verdict:
     """Compare an answer with its own claims and with the planted answer; return the verdict.
 
     An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, and a certificate at 1e-6, or at its
-    own tolerance if that is larger; and no point that a certificate excludes may be found (`challenge`).  Exact arithmetic allows twice what the status promises (see `truth`), and the
-    numbers that an answer reports must be right.  If an answer is expected (data within 1e4 of one), it must make a
-    claim, and the claim must not contradict the planted answer.
+    own tolerance if that is larger.  A certificate is wrong if a point that it excludes is found (`challenge`).
+    Exact arithmetic allows twice what the status promises (see `truth`), and the numbers that an answer reports must
+    be right.  If an answer is expected (data within 1e4 of one), it must make a claim, and the claim must not
+    contradict the planted answer.
     """
     exactly = truth(case, answer)
     name, why = _name_and_reason(case, answer, exactly)

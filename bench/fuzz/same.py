@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from socp import LowRank, Status
+from socp import Status
 
 from ..answers.answer import Answer
 from ..answers.exclusion import WEIGHT
