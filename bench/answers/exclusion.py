@@ -54,16 +54,16 @@ def of_infeasibility(program: Program, y: Any, z: Any, x: Any) -> Weighed:
     [7.0, 0.0]
     """
     x, y, z = _long(x), _long(y), _long(z)
-    rows = _times(program.A, x)
+    rows = times(program.A, x)
     if isinstance(program, socp.ConeProgram):
         holds = np.isposinf(program.h)
-        h, inner = _long(np.where(holds, 0.0, program.h)), np.where(holds, 0.0, _times(program.G, x))
+        h, inner = _long(np.where(holds, 0.0, program.h)), np.where(holds, 0.0, times(program.G, x))
         z, stray = _split(np.where(holds, Long(0.0), z), program.cones)
         _, miss = _split(h - inner, program.cones)
         slope = y @ _long(program.b) + z @ h
-        left = abs((_times(program.A.T, y) + _times(program.G.T, z)) @ x) + abs(stray @ inner)
+        left = abs((times(program.A.T, y) + times(program.G.T, z)) @ x) + abs(stray @ inner)
         return _weighed(np.abs(y) @ np.abs(rows - _long(program.b)) + np.abs(z) @ np.abs(miss), left, slope)
-    point, left, slope = Long(0.0), abs((_times(program.A.T, y) + z) @ x), Long(0.0)
+    point, left, slope = Long(0.0), abs((times(program.A.T, y) + z) @ x), Long(0.0)
     for value, w, l, u in ((rows, y, program.l, program.u), (x, z, program.lb, program.ub)):
         side = np.where(w > 0, u, l)
         finite = np.isfinite(side)
@@ -88,13 +88,13 @@ def of_unboundedness(program: Program, ray: Any, x: Any, y: Any, z: Any) -> Weig
     [0.0, 1.0]
     """
     d, x, y, z = _long(ray), _long(x), _long(y), _long(z)
-    c, down, bend = _long(getattr(program, linear_name(program))), _times(program.A, d), _times(program.P, d)
+    c, down, bend = _long(getattr(program, linear_name(program))), times(program.A, d), times(program.P, d)
     if isinstance(program, socp.ConeProgram):
         holds = np.isposinf(program.h)
         z, _ = _split(np.where(holds, 0.0, z), program.cones)
-        inner = _times(program.G, d)
+        inner = times(program.G, d)
         _, out = _split(np.where(holds, 0.0, -inner), program.cones)
-        residual = _times(program.P, x) + c + _times(program.A.T, y) + _times(program.G.T, z)
+        residual = times(program.P, x) + c + times(program.A.T, y) + times(program.G.T, z)
         left = abs(x @ bend) + abs(y @ down) + np.abs(z) @ np.abs(out)
         return _weighed(abs(residual @ d), left, c @ d)
     left, multipliers = abs(x @ bend), []
@@ -103,7 +103,7 @@ def of_unboundedness(program: Program, ray: Any, x: Any, y: Any, z: Any) -> Weig
         left += np.maximum(w * value, 0.0).sum()
         multipliers.append(w)
     y, z = multipliers
-    residual = _times(program.P, x) + c + _times(program.A.T, y) + z
+    residual = times(program.P, x) + c + times(program.A.T, y) + z
     return _weighed(abs(residual @ d), left, c @ d)
 
 
@@ -132,12 +132,12 @@ def _split(v: np.ndarray, cones: Any) -> tuple[np.ndarray, np.ndarray]:
     return nearest, nearest - v
 
 
-def _times(matrix: Any, x: np.ndarray) -> np.ndarray:
+def times(matrix: Any, x: np.ndarray) -> np.ndarray:
     """Return M x in extended precision for a matrix in any form of a program."""
     if matrix is None:
         return np.zeros_like(x)
     if isinstance(matrix, socp.LowRank):
-        return _times(matrix.F, _times(matrix.F.T, x)) + _long(matrix.d) * x
+        return times(matrix.F, times(matrix.F.T, x)) + _long(matrix.d) * x
     if isinstance(matrix, np.ndarray):
         return _long(matrix) @ x
     entries, total = matrix.tocoo(), np.zeros(matrix.shape[0], dtype=Long)

@@ -9,7 +9,8 @@ size, each bound by its own, and the test is
     dual rows, distance of z from K                at most    tol (w + max(|Px|, |c|))
     |primal - dual objective|                      at most    tol (w + max(|primal|, |dual|))
 
-with the objective's unit w of `objective_unit`, below 1 for small objectives,
+with the objective's unit w of `objective_unit`, below 1 for small objectives, and a gap of at least |x_j| times the
+dual residual of column j,
 
 and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|), where rows without sides do not count, and a
 violated side does.  A bound holds to within tol (1 + |bound|), measured by itself: lb <= x <= ub, and every row with
@@ -177,15 +178,20 @@ def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float,
     objective, dual_objective = half_curvature + slope, -half_curvature - support
     lost = ROUNDING * float(slope_terms + support_terms + size @ Px_terms)
     left = _beyond_rounding(rows, row_terms)
+    residual = _less_rounding(Px + linear + rows, Px_terms + np.abs(linear) + row_terms)
+    hidden = _norm(size * residual)
     flat = [(_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x))]
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
         primal=sides.primal,
         primal_cone=sides.primal_cone,
-        dual=_relative(_beyond_rounding(Px + linear + rows, Px_terms + np.abs(linear) + row_terms), scale),
+        dual=_relative(_norm(residual), scale),
         dual_cone=_relative(sides.stray, scale),
-        gap=_gap(objective, dual_objective, lost, unit),
+        gap=max(
+            _gap(objective, dual_objective, lost, unit),
+            _relative(hidden, unit + max(abs(objective), abs(dual_objective))),
+        ),
         primal_infeasible=certificate_error(support, support_terms, [(left, sides.rows_size), (sides.stray, largest)]),
         dual_infeasible=certificate_error(slope, slope_terms, flat + sides.leaving),
         objective_rounding=lost,

@@ -240,6 +240,7 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
 
     rows = program.A.shape[0]
     y, z = np.zeros(rows), np.zeros(program.m if isinstance(program, socp.ConeProgram) else program.n)
+    whole = lambda out, where: lambda v: np.add.at(out, where, np.concatenate([np.ravel(part) for part in v]))  # noqa: E731
     put = lambda out, where, sign: lambda v: np.add.at(out, where, sign * np.asarray(v).ravel())  # noqa: E731
     if isinstance(program, socp.ConeProgram):
         if rows:
@@ -257,7 +258,7 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
                 state(G @ x <= h, put(z, where, 1.0))
             elif cone.dim:
                 s = h - G @ x
-                state(cp.SOC(s[0], s[1:]), lambda v, w=where: put(z, w, 1.0)(np.concatenate([*map(np.ravel, v)])))
+                state(cp.SOC(s[0], s[1:]), whole(z, where))
     else:
         A = program.A.tocsr()
         for matrix, l, u, out in ((A, program.l, program.u, y), (None, program.lb, program.ub, z)):
@@ -296,16 +297,18 @@ def file(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(program, socp.ConeProgram):
             program = changed(program, P=None) if program.P is not None and not np.any(_entries(program.P)) else program
-            ending, store = (".cbf", socp.files.cbf) if program.P is None else (".npz", saved)
+            ending = ".cbf" if program.P is None else ".json"
             path = Path(folder) / f"program{ending}{'.gz' if ending == '.cbf' and rng.random() < 0.3 else ''}"
-            store.write(program, path)  # type: ignore[attr-defined]
-            read = store.read(path)  # type: ignore[attr-defined]
+            if ending == ".json":
+                read = _reported(program, path)
+            else:
+                socp.files.cbf.write(program, path)
+                read = socp.files.cbf.read(path)
         else:
-            ending = str(rng.choice([".mps", ".qps", ".mps.gz", ".npz"]))
+            ending = str(rng.choice([".mps", ".qps", ".mps.gz", ".json"]))
             path = Path(folder) / f"program{ending}"
-            if ending == ".npz":
-                saved.write(program, path)
-                read = saved.read(path)
+            if ending == ".json":
+                read = _reported(program, path)
             else:
                 qps.write_qps(program, path)
                 read = qps.read_qps(path)
@@ -317,6 +320,11 @@ def file(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]
                 same = all(_same(getattr(read, name, None), getattr(program, name, None)) for name in ("A", "G"))
                 return found if same else replace(found, y=None, z=None, s=None, told=None)
     return None  # rows that always hold are left out of a file
+
+
+def _reported(program: Any, path: Path) -> Any:
+    engine_of(program).solve(program).report(path)
+    return saved.read(path).program
 
 
 def _entries(P: Any) -> Any:

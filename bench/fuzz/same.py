@@ -14,6 +14,7 @@ import numpy as np
 
 from socp import Status
 
+from ..answers import exclusion
 from ..answers.answer import Answer
 from ..answers.exclusion import WEIGHT
 from ..answers.program import Program, linear_name
@@ -125,7 +126,7 @@ def _both_optimal(program: Program, one: Any, other: Any, same_units: bool) -> O
 def _objective(program: Program, x: Any) -> tuple[float, float, float]:
     """Return the objective without offset, the size of its terms, and the larger of |Px| and |c|."""
     c, long = getattr(program, linear_name(program)), np.asarray(x, dtype=np.longdouble)
-    Px = times(program.P, np.asarray(x))
+    Px = exclusion.times(program.P, long)
     half, linear = 0.5 * (long @ Px), long @ c
     slope = max(float(np.abs(Px).max(initial=0.0)), float(np.abs(c).max(initial=0.0)))
     return float(half + linear), float(max(abs(half), abs(linear))), slope

@@ -189,10 +189,11 @@ def figures(right: Right) -> Figures:
         left, cone, _, support, stray = _of_sides(x, z, program.lb, program.ub, np.ones(x.size, bool))
         support, stray, left = support + row_support, max(stray, row_stray), (row_left, left)
         gradient, bounds = z, max(cone, row_bounds)
-    dual = max(largest(P @ x + c + A.T @ y + gradient), stray)
+    left_over = P @ x + c + A.T @ y + gradient
+    dual = max(largest(left_over), stray)
     half, linear = 0.5 * x @ P @ x, c @ x
     value, below = half + linear, -half - support
-    gap = float(abs(2.0 * half + linear + support))
+    gap = max(float(abs(2.0 * half + linear + support)), largest(x * left_over))
     unit = min(1.0, 100.0 * max(largest(c), largest(np.diag(P)))) or 1.0
     return Figures(
         rows, cone, dual / (unit + max(largest(P @ x), largest(c))), gap / float(unit + max(abs(value), abs(below))),

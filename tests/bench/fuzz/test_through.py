@@ -167,7 +167,7 @@ def test_the_campaign_counts_and_keeps_failures(tmp_path, monkeypatch, capsys):
         "3.0e+00",
     ):
         assert line in printed
-    assert (tmp_path / "qp_tiny_0_0.npz").is_file()
+    assert (tmp_path / "qp_tiny_0_0.json").is_file()
 
 
 def test_one_program_alone(capsys):
