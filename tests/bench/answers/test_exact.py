@@ -62,8 +62,14 @@ def test_what_cancels_is_seen():
     assert verify(program, x, [0.0], [0.0, 0.0]).primal == 0.0
     assert residuals(program, x, [0.0], [0.0, 0.0])[0] == pytest.approx(1e12 * 2.0**-52 / (1.0 + 1e12 * 2.0**-52))
     # a gap of 1e20 against 1e20 + 1e-3
-    program = qp.QuadraticProgram(None, [1.0, 1.0, 1.0])
-    assert residuals(program, [1e20, -1e20, 1e-3], [], [0.0, 0.0, 0.0])[2] == pytest.approx(1e-3 / 1.001)
+    program = qp.QuadraticProgram(None, [1.0, 1.0, 1.0], lb=0.0)
+    assert residuals(program, [1e20, -1e20, 1e-3], [], [-1.0, -1.0, -1.0])[2] == pytest.approx(1e-3 / 1.001)
+
+
+def test_the_gap_counts_what_a_dual_residual_hides():
+    program = qp.QuadraticProgram(None, [1.0, -1e-9], lb=0.0)  # x_2 = 1e8 and its residual of 1e-9 hide 0.1
+    assert residuals(program, [0.0, 1e8], [], [-1.0, 0.0])[2] == pytest.approx(0.1 / 1.1)
+    assert verify(program, [0.0, 1e8], [], [-1.0, 0.0]).gap == pytest.approx(0.1 / 1.1)
 
 
 @pytest.mark.parametrize("part", range(3))

@@ -37,7 +37,8 @@ FALSE = {
     "cone": (socp.ConeProgram([-1e9, 0.0], [[-1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [1.0, 0.0, 0.0, 0.0],
                               [NonNeg(2), SecondOrder(2)], A=[[1.0, -1.0]], b=[0.0]), told(RAYS, [1e-9, 1e-9])),
     "far": (FAR, told(PROOFS, y=[-1.0], z=[0.0])),
-    "far cone": (socp.ConeProgram([1.0], [[-1e-9], [0.0]], [-1.0, 0.0], [SecondOrder(2)]), told(PROOFS, [], [], [1, 0])),
+    "far cone": (socp.ConeProgram([1.0], [[-1e-9], [0.0]], [-1.0, 0.0], [SecondOrder(2)]),
+                 told(PROOFS, None, [], [1, 0])),
 }  # fmt: skip
 
 
