@@ -20,9 +20,9 @@ from ..answers.answer import Answer
 from ..answers.program import MATRICES, Program, changed, linear_name, parts_of
 from .points import Generator
 
-UNITS, FORM = "units", "form"
-"""Kinds of changes: the stopping test depends on units and on the origin of x, as docs/forms.md states it; the form of
-the data changes the sizes in it by little."""
+UNITS, BLOCKS, FORM = "units", "blocks", "form"
+"""Kinds of changes: the stopping test depends on units and on the origin of x, as docs/forms.md states it, and
+on the blocks of rows whose sizes it takes; the form of the data changes these sizes by little."""
 LARGE = 1e5
 """Largest change of sides by a shift: rounding of the sides stays well below the tolerance."""
 
@@ -408,9 +408,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "signs": (signs, FORM),
     "shift": (shift, UNITS),
     "duplicate rows": (duplicate_rows, FORM),
-    "two rows": (two_rows, FORM),
+    "two rows": (two_rows, BLOCKS),
     "bounds as rows": (bounds_as_rows, FORM),
-    "slacks": (slacks, FORM),
+    "slacks": (slacks, BLOCKS),
     "fixed variables": (fixed_variables, FORM),
     "infinite as numbers": (infinite_as_numbers, FORM),
     "sparse forms": (sparse_forms, FORM),
@@ -418,4 +418,4 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "form of P": (form_of_the_hessian, FORM),
     "pieces of cones": (cone_pieces, FORM),
 }
-"""Every change by its name, and whether it is one of units."""
+"""Every change by its name, and its kind."""

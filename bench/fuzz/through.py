@@ -25,7 +25,7 @@ from ..answers.verify import verify
 from ..compare.process import serve
 from . import catalogue
 from .case import OPTIMAL, Case, Planted
-from .changes import CHANGES, UNITS, Changed, arguments_of
+from .changes import CHANGES, FORM, UNITS, Changed, arguments_of
 from .doors import DOORS
 from .judge import WRONG, judge
 from .points import Generator
@@ -79,7 +79,7 @@ def through(rng: Generator, case: Case, every: bool = False) -> Iterator[Passage
             if "can never hold" not in str(error):  # a side that other units put beyond 1e20, which is infinite
                 yield Passage(REFERENCE, name, DISAGREE, np.inf, f"{type(error).__name__}: {error}")
             continue
-        if change is None or _infinite(change.program) != _infinite(case.program) and CHANGES[name][1] == UNITS:
+        if change is None or (_infinite(change.program) != _infinite(case.program) and CHANGES[name][1] == UNITS):
             continue
         held = reference
         if change.against is not None:
@@ -111,7 +111,7 @@ def _compared(
     if change is not None:
         answer = change.back(answer, program)
     is_of_units = bool(name) and CHANGES[name][1] == UNITS
-    same_sizes = not is_of_units and door not in OTHER_BLOCKS
+    same_sizes = (not name or CHANGES[name][1] == FORM) and door not in OTHER_BLOCKS
     found = compare(program, reference, answer, same_sizes, case.hard or is_of_units)
     yield Passage(door, name, found.name, found.distance, found.why)
 
