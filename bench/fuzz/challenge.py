@@ -94,6 +94,6 @@ def _found(search: Any, point: Any) -> Iterator[Point]:
     kind = "cone" if isinstance(search, socp.ConeProgram) else "quadratic"
     for name in SEARCHERS[kind]:
         x = peers.solve(name, search, TOL, PATIENCE).x
-        if x is not None and np.isfinite(x).all():
+        if x is not None and x.size == search.n and np.isfinite(x).all():
             found = point(x)
             yield Point(name, found.x, found.y, found.z)

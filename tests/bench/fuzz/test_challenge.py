@@ -87,3 +87,9 @@ def test_planted_points_are_challengers():
     planted = Planted("optimal", np.array([1e9]), np.array([-1e9]), np.array([0.0]))
     point = judge._planted_points(Case(program, planted))
     assert "the point of the plan is feasible" in challenge.refuted(program, answer, point)
+
+
+def test_a_solver_that_finds_no_point_is_passed_over(monkeypatch):
+    program, answer = FALSE["assets 10"]
+    monkeypatch.setattr(challenge.peers, "solve", lambda *_: told(PROOFS, x=[]))
+    assert challenge.refuted(program, answer) == ""
