@@ -34,7 +34,7 @@ from .compare import (
     suite,
 )
 from .experiments import conduct, confirm, pages
-from .fuzz import batches, campaign, trial
+from .fuzz import batches, campaign, crossing, through, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .tour import INTRODUCTION, tour
@@ -306,6 +306,9 @@ def _counts(options: argparse.Namespace) -> int:
     _option("--family", f"the families whose name matches: {MATCHES} (default: all); {', '.join(families.FAMILIES)}"),
     _option("--only", "one program of each family alone, by its number from 0 on", type=_count(0)),
     _switch("--batches", "instead, batches by one and two threads in other orders"),
+    _switch(
+        "--doors", "instead, each program through several doors and in other units and forms, and all answers compared"
+    ),
     _option("--out", "the folder for programs that failed", default="fuzz"),
 )
 def _fuzz(options: argparse.Namespace) -> int:
@@ -317,6 +320,8 @@ def _fuzz(options: argparse.Namespace) -> int:
         print(f"{differing} batches with bits that depend on neighbours, order or threads")
         return 1 if found.failed or differing else 0
     names, folder = families.names(options.family), Path(options.out)
+    if options.doors:
+        return _fuzz_doors(options, names, folder, seconds)
     if options.only is not None:
         verdicts = {name: trial.trial(name, options.seed, options.only) for name in names}
         for name, verdict in verdicts.items():
@@ -332,6 +337,20 @@ def _fuzz(options: argparse.Namespace) -> int:
     if any(failure.path for failure in found.failures):
         print(f"the programs that failed are kept in {folder}; solve one: python -m bench solve {folder}/NAME.json")
     return 1 if found.failed else 0
+
+
+def _fuzz_doors(options: argparse.Namespace, names: list[str], folder: Path, seconds: float) -> int:
+    """Send programs through the doors; return the exit code, 1 if answers disagree."""
+    names = [name for name in names if not name.endswith("_settings")]  # Settings may end a run where they like.
+    if options.only is None:
+        crossed = crossing.run(names, options.seed, folder, seconds, options.programs)
+        print(*(table.text() for table in crossed.tables()), sep="\n")
+        return 1 if crossed.failed else 0
+    every = [(name, through.passages(name, options.seed, options.only)) for name in names]
+    for name, found in every:
+        print(f"{name} {options.only}: {len(found)} passages")
+        print(*(f"    {one.outcome:9s} {one.door}, {one.change}: {one.why}" for one in found), sep="\n")
+    return 0 if all(crossing.agreed(found) for _, found in every) else 1
 
 
 @_command(

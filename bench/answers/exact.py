@@ -22,6 +22,7 @@ from .verify import (
     certificate_error,
     largest_entry,
     leaving,
+    objective_unit,
     on_infinite_side,
     outside,
     second_order,
@@ -163,12 +164,14 @@ def _of_cone_program(program: socp.ConeProgram, x: Exact, y: Exact, z: Exact, s:
         misses += [(left, own), (distances(Exact.of(slack), program.cones), own)]
     cone, bounds = (max(_norm(of * miss / scale) for miss, scale in misses) for of in (1.0, 1.0 * alone))
     rows = _norm((Ax - b).rounded())
-    dual = _norm((Px + c + times(program.A.T, y) + times(program.G.T, z)).rounded())
-    dual = max(dual, _norm(distances(z, program.cones)), _norm(z.rounded()[holds]))
+    gradient = (Px + c + times(program.A.T, y) + times(program.G.T, z)).rounded()
+    dual = max(_norm(gradient), _norm(distances(z, program.cones)), _norm(z.rounded()[holds]))
     primal = max(rows / (1.0 + max(_norm(program.b), _norm(Ax.rounded()))), cone)
     absolute = max(rows, dual, *(_norm(miss) for miss, _ in misses))
     sums = x.dot(Px), c.dot(x), b.dot(y) + h.dot(z)
-    return _with_gap(program, primal, dual / (1.0 + max(_norm(Px.rounded()), _norm(program.c))), bounds, absolute, sums)
+    relative = dual / (objective_unit(program) + max(_norm(Px.rounded()), _norm(program.c)))
+    hidden = _norm(x.rounded() * gradient)
+    return _with_gap(program, primal, relative, bounds, max(absolute, hidden), sums, hidden)
 
 
 def _of_quadratic_program(program: qp.QuadraticProgram, x: Exact, y: Exact, z: Exact) -> Measured:
@@ -179,40 +182,51 @@ def _of_quadratic_program(program: qp.QuadraticProgram, x: Exact, y: Exact, z: E
     rows = outside(Ax.rounded(), l, u, missed, alone)
     bounds = outside(x.rounded(), lb, ub, variables, every)
     alone_rows = outside(Ax.rounded(), l, u, np.where(alone, missed, 0.0), alone)
+    gradient = (Px + q + times(A.T, y) + z).rounded()
     dual = max(
-        _norm((Px + q + times(A.T, y) + z).rounded()),
+        _norm(gradient),
         on_infinite_side(y.rounded(), l, u), on_infinite_side(z.rounded(), lb, ub),
     )  # fmt: skip
     absolute = max(_norm(missed), _norm(variables), dual)
-    relative = dual / (1.0 + max(_norm(Px.rounded()), _norm(program.q)))
+    relative = dual / (objective_unit(program) + max(_norm(Px.rounded()), _norm(program.q)))
+    hidden = _norm(x.rounded() * gradient)
     sums = x.dot(Px), q.dot(x), _support(y, l, u) + _support(z, lb, ub)
-    return _with_gap(program, max(rows, bounds), relative, max(alone_rows, bounds), absolute, sums)
+    return _with_gap(program, max(rows, bounds), relative, max(alone_rows, bounds), max(absolute, hidden), sums, hidden)
 
 
 def _with_gap(
-    program: Program, primal: float, dual: float, bounds: float, absolute: float, sums: tuple[Exact, Exact, Exact]
+    program: Program,
+    primal: float,
+    dual: float,
+    bounds: float,
+    absolute: float,
+    sums: tuple[Exact, Exact, Exact],
+    hidden: float,
 ) -> Measured:
-    """Return the residuals with the gap between x'Px / 2 + c'x and -x'Px / 2 - support: the `sums` are its parts."""
+    """Return the residuals with the gap between x'Px / 2 + c'x and -x'Px / 2 - support: the `sums` are its parts.
+
+    The gap is at least `hidden`, the largest |x_j| times the dual residual of column j.
+    """
     (curvature, linear, support), offset = sums, Exact.of(np.array([program.offset]))
     half = Exact(curvature.whole, curvature.power - 1)
     up, down = half + linear, half + support
     primal_value, dual_value, gap, objective, below = (
         float(value.rounded()[0]) for value in (up, down, curvature + linear + support, up + offset, down - offset)
     )
-    relative = abs(gap) / (1.0 + max(abs(primal_value), abs(dual_value)))
+    relative = max(abs(gap), hidden) / (objective_unit(program) + max(abs(primal_value), abs(dual_value)))
     return Measured(primal, dual, relative, bounds, max(absolute, abs(gap)), objective, -below)
 
 
 def infeasibility(program: Program, y: Any, z: Any) -> tuple[float, float]:
     """Return the slope b'y + h'z (for sides u'y+ - l'y-) and the error of a certificate that no point is feasible.
 
-    The error is defined as in `verify`, which scales the certificate to the slope -1; rounding excuses none of it.
+    The error is defined as in `verify`; rounding excuses none of it.
 
     Examples
     --------
     >>> program = qp.QuadraticProgram(None, [0.0], [[1.0]], 2.0, None, None, 1.0)  # x >= 2 and x <= 1
     >>> infeasibility(program, [-1.0], [1.0]), infeasibility(program, [-2.0], [2.5])
-    ((-1.0, 0.0), (-1.5, 0.3333333333333333))
+    ((-1.0, 0.0), (-1.5, 0.1111111111111111))
     """
     parts = _finite(program, np.zeros(program.n), y, z)
     if parts is None:

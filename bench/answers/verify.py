@@ -6,8 +6,11 @@ size, each bound by its own, and the test is
 
     A x = b                                        to within  tol (1 + max(|b|, |Ax|))
     distance of s = h - Gx from K                  at most    tol (1 + max(|h|, |Gx|))
-    dual rows, distance of z from K                at most    tol (1 + max(|Px|, |c|))
-    |primal - dual objective|                      at most    tol (1 + max(|primal|, |dual|))
+    dual rows, distance of z from K                at most    tol (w + max(|Px|, |c|))
+    |primal - dual objective|                      at most    tol (w + max(|primal|, |dual|))
+
+with the objective's unit w of `objective_unit`, below 1 for small objectives, and a gap of at least |x_j| times the
+dual residual of column j,
 
 and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|), where rows without sides do not count, and a
 violated side does.  A bound holds to within tol (1 + |bound|), measured by itself: lb <= x <= ub, and every row with
@@ -28,7 +31,7 @@ import numpy as np
 import qp
 import socp
 
-from .program import Program
+from .program import Program, linear_name
 
 ROUNDING = 128 * float(np.finfo(float).eps)
 """Rounding error relative to the terms of a sum: twice the engine's, as other orders of summation round differently."""
@@ -170,20 +173,26 @@ def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float,
     """Compute the `Verification` from parts that both kinds of programs share; `largest` is the largest multiplier."""
     P, (rows, row_terms), (support, support_terms) = program.P, sides.rows, sides.support
     Px, Px_terms, size = _times(P, x), _times_abs(P, x), np.abs(x)
-    scale = 1.0 + max(_norm(Px), _norm(linear))
+    unit = objective_unit(program)
+    scale = unit + max(_norm(Px), _norm(linear))
     half_curvature, slope, slope_terms = 0.5 * float(x @ Px), float(linear @ x), float(np.abs(linear) @ size)
     objective, dual_objective = half_curvature + slope, -half_curvature - support
     lost = ROUNDING * float(slope_terms + support_terms + size @ Px_terms)
     left = _beyond_rounding(rows, row_terms)
+    residual = _less_rounding(Px + linear + rows, Px_terms + np.abs(linear) + row_terms)
+    hidden = _norm(size * residual)
     flat = [(_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x))]
     return Verification(
         objective + program.offset,
         dual_objective + program.offset,
         primal=sides.primal,
         primal_cone=sides.primal_cone,
-        dual=_relative(_beyond_rounding(Px + linear + rows, Px_terms + np.abs(linear) + row_terms), scale),
+        dual=_relative(_norm(residual), scale),
         dual_cone=_relative(sides.stray, scale),
-        gap=_gap(objective, dual_objective, lost),
+        gap=max(
+            _gap(objective, dual_objective, lost, unit),
+            _relative(hidden, unit + max(abs(objective), abs(dual_objective))),
+        ),
         primal_infeasible=certificate_error(support, support_terms, [(left, sides.rows_size), (sides.stray, largest)]),
         dual_infeasible=certificate_error(slope, slope_terms, flat + sides.leaving),
         objective_rounding=lost,
@@ -241,20 +250,17 @@ def _verify_quadratic_program(program: qp.QuadraticProgram, x: Any, y: Any, z: A
 
 
 def certificate_error(slope: float, slope_terms: float, zeros: list[tuple[float, float]]) -> float:
-    """Return the larger of two errors of a certificate scaled to slope -1, or infinity if the slope may be >= 0.
+    """Return the error of a certificate, or infinity if its slope may be >= 0.
 
     `zeros` has a pair for each block: the residual that should be zero, and the size of its terms.
 
-    Absolute error: the residual of the equations and the distance from the cone.  A residual r with slope -1
-    still excludes every point of 1-norm below 1/|r|.
-    Backward error: the residual relative to the largest entry of the certificate times the largest entry of the
-    block's data, which is the relative change of the data that makes the certificate exact.
-    A slope that is within rounding of its terms may have any sign.
+    The error is the residual relative to the largest entry of the certificate times the largest entry of the block's
+    data: the relative change of the data that makes the certificate exact.  It does not say which points a
+    certificate excludes: `exclusion` does.  A slope that is within rounding of its terms may have any sign.
     """
     if not (slope < -ROUNDING * slope_terms and np.isfinite(slope)):
         return np.inf
-    errors = [error for left, size in zeros for error in (left / -slope, _ratio(left, size))]
-    return max(_relative(error, 1.0) for error in errors)
+    return max(_relative(_ratio(left, size), 1.0) for left, size in zeros)
 
 
 def _beyond_rounding(residual: np.ndarray, terms: np.ndarray) -> float:
@@ -277,10 +283,23 @@ def _towards_cones(v: np.ndarray, change: np.ndarray, cones: Any) -> np.ndarray:
     return shrunk
 
 
-def _gap(objective: float, dual_objective: float, lost: float) -> float:
+def objective_unit(program: Program) -> float:
+    """Return the size below which objectives count as small: 1, or 100 times the largest entry of c and diag P.
+
+    Examples
+    --------
+    >>> objective_unit(qp.QuadraticProgram(None, [2.0**-20])), objective_unit(qp.QuadraticProgram(None, [0.0]))
+    (9.5367431640625e-05, 1.0)
+    """
+    P, linear = program.P, getattr(program, linear_name(program))
+    largest = max(_norm(linear), 0.0 if P is None else _norm(P.diagonal()))
+    return min(1.0, 100.0 * largest) if largest else 1.0
+
+
+def _gap(objective: float, dual_objective: float, lost: float, unit: float) -> float:
     """Return the relative gap of two objectives whose evaluation may lose `lost`."""
     gap = abs(objective - dual_objective) - lost
-    return _relative(max(0.0, gap) if gap == gap else np.inf, 1.0 + max(abs(objective), abs(dual_objective)))
+    return _relative(max(0.0, gap) if gap == gap else np.inf, unit + max(abs(objective), abs(dual_objective)))
 
 
 def _relative(part: float, scale: float) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from socp.problem.report import write_report
 from socp.problem.settings import Settings
@@ -135,28 +136,44 @@ def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
 
 
 class Worker:
-    """Process for trials, restarted after a crash or a timeout."""
+    """Process of a module that tries programs, restarted after a crash or a timeout."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, module: str = "bench.fuzz.trial") -> None:
+        self.seed, self.module = seed, module
         self._process: Process | None = None
 
     def trial(self, family: str, number: int) -> Verdict:
         """Try program `number` of a family in the process; return the verdict."""
-        if self._process is None:
-            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
-            self._process = Process("bench.fuzz.trial", str(self.seed), environment=environment)
-            self._process.reply(READY)
-        self._process.ask({"family": family, "number": number})
         try:
-            reply = self._process.reply(PATIENCE)
+            reply = self.ask(family, number)
         except (Late, Died) as error:
-            self.stop()
-            return Verdict(CRASH, str(error) or f"no answer within {PATIENCE:g} s")
+            return Verdict(CRASH, str(error))
         found = reply.pop("truth")
         if found:
             found |= {name: tuple(found[name]) for name in ("residuals", "faults")}
         return Verdict(**reply, truth=found and Truth(**found))
+
+    def ask(self, family: str, number: int) -> dict[str, Any]:
+        """Return the reply of the process about program `number` of a family.
+
+        Raises
+        ------
+        Died, Late
+            The process crashed, or did not reply in time; the message says which.
+        """
+        if self._process is None:
+            environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ}
+            self._process = Process(self.module, str(self.seed), environment=environment)
+            self._process.reply(READY)
+        self._process.ask({"family": family, "number": number})
+        try:
+            return self._process.reply(PATIENCE)
+        except Late:
+            self.stop()
+            raise Late(f"no answer within {PATIENCE:g} s") from None
+        except Died:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """End the process."""

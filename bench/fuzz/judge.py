@@ -16,6 +16,7 @@ from ..answers.answer import Answer
 from ..answers.verify import ROUNDING as EVALUATION
 from ..answers.verify import Program, Verification, cone_distance, verify
 from ..compare.suite import ROUNDING, VERIFIED_TOL
+from . import challenge
 from .case import INFEASIBLE, OPTIMAL, UNBOUNDED, Case
 from .points import times
 
@@ -72,9 +73,10 @@ def judge(case: Case, answer: Answer) -> Verdict:
     """Compare an answer with its own claims and with the planted answer; return the verdict.
 
     An "optimal" must pass the stopping test at tol, an "inaccurate" at 1e-5, and a certificate at 1e-6, or at its
-    own tolerance if that is larger.  Exact arithmetic allows twice what the status promises (see `truth`), and the
-    numbers that an answer reports must be right.  If an answer is expected (data within 1e4 of one), it must make a
-    claim, and the claim must not contradict the planted answer.
+    own tolerance if that is larger.  A certificate is wrong if a point that it excludes is found (`challenge`).
+    Exact arithmetic allows twice what the status promises (see `truth`), and the numbers that an answer reports must
+    be right.  If an answer is expected (data within 1e4 of one), it must make a claim, and the claim must not
+    contradict the planted answer.
     """
     exactly = truth(case, answer)
     name, why = _name_and_reason(case, answer, exactly)
@@ -86,8 +88,8 @@ def truth(case: Case, answer: Answer) -> Truth | None:
 
     An "optimal" may leave twice tol and twice `tol_abs`.  If its message excuses it, bounds still must hold to twice
     tol, and everything else to twice the larger of tol and 1e-6.  An "inaccurate" may leave twice 1e-5, a certificate
-    twice `tol_infeasible`, and its slope is -1.  For every status, reported residuals are right within a factor of two
-    and reported objectives up to rounding.
+    twice `tol_infeasible`, and its slope is -1.  Reported residuals of points are right within a factor of two, and
+    reported objectives up to rounding; the reported error of a certificate has a definition of the engine's own.
     """
     if answer.told is None:
         return None
@@ -126,8 +128,10 @@ def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
         lost = EVALUATION * (abs(program.G) @ np.abs(answer.x))
         if not (np.abs(answer.s + program.G @ answer.x) <= lost).all():
             faults.append("s is not -Gx")
-    lowest, wrong = _told(answer.told[int(is_ray) : int(is_ray) + 1] if answer.told else (), (error,))
-    return Truth(error / promised, lowest, False, (error,), (*faults, *wrong))
+    told = answer.told[int(is_ray)] if answer.told else np.nan
+    if not 0.0 <= told <= 2.0 * promised:
+        faults.append(f"told is the error {told:.1e}")
+    return Truth(error / promised, np.inf, False, (error,), tuple(faults))
 
 
 def _rounding_of_slope(program: Program, ray: Sequence[np.ndarray | None]) -> float:
@@ -154,6 +158,8 @@ def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple
     wrong = _untrue(answer.status, found, tol, float(case.settings.get("tol_infeasible", tol)))
     if not wrong and exactly is not None and exactly.faults:
         wrong = "; ".join([*exactly.faults, exactly.text()])
+    if not wrong and answer.status.is_infeasible:
+        wrong = challenge.refuted(case.program, answer, _planted_points(case))
     if not wrong and case.expected:
         wrong = _contradiction(case, answer, found)
     if wrong:
@@ -165,6 +171,12 @@ def _name_and_reason(case: Case, answer: Answer, exactly: Truth | None) -> tuple
     if case.expected:
         return MISSED, f"{answer.status.value} after {answer.iterations} iterations; {parts(found)}"
     return (INACCURATE if answer.status is Status.INACCURATE else UNSOLVED), ""
+
+
+def _planted_points(case: Case) -> tuple[challenge.Point, ...]:
+    planted = case.planted
+    is_point = planted.kind == OPTIMAL
+    return (challenge.Point("the plan", planted.x, planted.y, planted.z),) if is_point else ()
 
 
 def parts(found: Verification) -> str:

@@ -189,12 +189,14 @@ def figures(right: Right) -> Figures:
         left, cone, _, support, stray = _of_sides(x, z, program.lb, program.ub, np.ones(x.size, bool))
         support, stray, left = support + row_support, max(stray, row_stray), (row_left, left)
         gradient, bounds = z, max(cone, row_bounds)
-    dual = max(largest(P @ x + c + A.T @ y + gradient), stray)
+    left_over = P @ x + c + A.T @ y + gradient
+    dual = max(largest(left_over), stray)
     half, linear = 0.5 * x @ P @ x, c @ x
     value, below = half + linear, -half - support
-    gap = float(abs(2.0 * half + linear + support))
+    gap = max(float(abs(2.0 * half + linear + support)), largest(x * left_over))
+    unit = min(1.0, 100.0 * max(largest(c), largest(np.diag(P)))) or 1.0
     return Figures(
-        rows, cone, dual / (1.0 + max(largest(P @ x), largest(c))), gap / float(1.0 + max(abs(value), abs(below))),
+        rows, cone, dual / (unit + max(largest(P @ x), largest(c))), gap / float(unit + max(abs(value), abs(below))),
         bounds, (*left, dual, gap), (float(value) + program.offset, float(below) + program.offset),
     )  # fmt: skip
 
@@ -243,7 +245,7 @@ def spoiled_to(
 
 
 def certificate(right: Right) -> tuple[float, float]:
-    """Return slope and error of a certificate; the error is for slope -1, absolute and relative to the data's size."""
+    """Return slope and error of a certificate; the error is relative to the size of the data and the certificate."""
     program, is_cone = right.program, isinstance(right.program, socp.ConeProgram)
     A, G = program.A.toarray(), program.G.toarray() if is_cone else np.eye(program.n)
     P, x, y, z = np.zeros_like(G) if program.P is None else dense(program.P), right.x, right.y, right.z
@@ -267,7 +269,7 @@ def certificate(right: Right) -> tuple[float, float]:
             ))  # fmt: skip
             slope, stray = rows[3] + bounds[3], max(rows[4], bounds[4])
         zeros = [(largest(A.T @ y + G.T @ z), data), (stray, max(largest(y), largest(z)))]
-    return slope, max(left / min(-slope, size) if left else 0.0 for left, size in zeros)
+    return slope, max(left / size if left else 0.0 for left, size in zeros)
 
 
 def leaving(v: np.ndarray, l: np.ndarray, u: np.ndarray) -> np.ndarray:

@@ -62,8 +62,14 @@ def test_what_cancels_is_seen():
     assert verify(program, x, [0.0], [0.0, 0.0]).primal == 0.0
     assert residuals(program, x, [0.0], [0.0, 0.0])[0] == pytest.approx(1e12 * 2.0**-52 / (1.0 + 1e12 * 2.0**-52))
     # a gap of 1e20 against 1e20 + 1e-3
-    program = qp.QuadraticProgram(None, [1.0, 1.0, 1.0])
-    assert residuals(program, [1e20, -1e20, 1e-3], [], [0.0, 0.0, 0.0])[2] == pytest.approx(1e-3 / 1.001)
+    program = qp.QuadraticProgram(None, [1.0, 1.0, 1.0], lb=0.0)
+    assert residuals(program, [1e20, -1e20, 1e-3], [], [-1.0, -1.0, -1.0])[2] == pytest.approx(1e-3 / 1.001)
+
+
+def test_the_gap_counts_what_a_dual_residual_hides():
+    program = qp.QuadraticProgram(None, [1.0, -1e-9], lb=0.0)  # x_2 = 1e8 and its residual of 1e-9 hide 0.1
+    assert residuals(program, [0.0, 1e8], [], [-1.0, 0.0])[2] == pytest.approx(0.1 / 1.1)
+    assert verify(program, [0.0, 1e8], [], [-1.0, 0.0]).gap == pytest.approx(0.1 / 1.1)
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -89,29 +95,29 @@ def test_distance_from_a_second_order_cone(v, distance):
         assert cone_distance(v, cones) == pytest.approx(distance, rel=1e-6, abs=0.0)
 
 
-THOUSAND = 1e3 * (1.0 - 1e-4)  # plus -1e3 leaves -0.1: small compared with the terms, large compared with the slope
+THOUSAND = 1e3 * (1.0 - 1e-4)  # plus -1e3 leaves -0.1, 1e-4 of the terms
 
 
 @pytest.mark.parametrize(
     "program, x, y, z, error",
-    [  # expected: the larger of residual / slope and residual / size of its terms
-        (socp.ConeProgram([0.0], [[-1e3], [THOUSAND]], [-1.0, 0.0], [socp.NonNeg(2)]), None, [], [1, 1], 0.1),
-        (socp.ConeProgram([0.0], A=[[-1e3], [THOUSAND]], b=[-1.0, 0.0]), None, [1, 1], [], 0.1),
+    [  # expected: residual / size of its terms
+        (socp.ConeProgram([0.0], [[-1e3], [THOUSAND]], [-1.0, 0.0], [socp.NonNeg(2)]), None, [], [1, 1], 1e-4),
+        (socp.ConeProgram([0.0], A=[[-1e3], [THOUSAND]], b=[-1.0, 0.0]), None, [1, 1], [], 1e-4),
         (socp.ConeProgram([0.0], [[-1e-3], [1e-6 * THOUSAND]], [-1.0, 0.0], [socp.NonNeg(2)]), None, [], [1, 1], 1e-4),
         (socp.ConeProgram([0.0], A=[[-1e-3], [1e-6 * THOUSAND]], b=[-1.0, 0.0]), None, [1, 1], [], 1e-4),
         (socp.ConeProgram([0.0], [[-1e-3]], [-1.0], [socp.NonNeg(1)], [[1e-5]], [0.0]), None, [99], [1], 0.01 / 1.99),
-        (qp.QuadraticProgram(None, [0.0], [[1e3]], 1.0, None, None, 0.0), None, [-1.0], [THOUSAND], 0.1),
+        (qp.QuadraticProgram(None, [0.0], [[1e3]], 1.0, None, None, 0.0), None, [-1.0], [THOUSAND], 5.00025e-5),
         (qp.QuadraticProgram(None, [0.0], [[1e-3]], 1.0, None, None, 0.0), None, [-1.0], [1e-6 * THOUSAND], 5.00025e-5),
         (socp.ConeProgram([-1.0], P=[[1e-7]]), [1.0], None, None, 1.0),
         (socp.ConeProgram([-1.0, 0.0], P=np.diag([1e-7, 1e-3])), [1.0, 0.0], None, None, 1e-4),
         (socp.ConeProgram([-1.0, 0.0], A=[[1e-7, 1e-3]], b=[0.0]), [1.0, 0.0], None, None, 1e-4),
         (socp.ConeProgram([-1.0, 0.0], [[1e-7, 1e-3]], [0.0], [socp.NonNeg(1)]), [1.0, 0.0], None, None, 1e-4),
-        (socp.ConeProgram([-1.0, 0.0], [[0.5, 1e3]], [0.0], [socp.NonNeg(1)]), [1.0, 0.0], None, None, 0.5),
+        (socp.ConeProgram([-1.0, 0.0], [[0.5, 1e3]], [0.0], [socp.NonNeg(1)]), [1.0, 0.0], None, None, 5e-4),
         (qp.QuadraticProgram(None, [-1.0, 0.0], [[1e-7, 1e-3]], 0.0, 0.0), [1.0, 0.0], None, None, 1e-4),
         (qp.QuadraticProgram(None, [-1.0, 0.0], ub=[5.0, 5.0]), [1.0, 0.0], None, None, 1.0),
     ],
 )  # fmt: skip
-def test_a_certificate_is_as_wrong_as_what_it_leaves_beside_its_slope_and_beside_its_terms(program, x, y, z, error):
+def test_a_certificate_is_as_wrong_as_what_it_leaves_beside_its_terms(program, x, y, z, error):
     found = infeasibility(program, y, z) if x is None else unboundedness(program, x)
     told = verify(program, x, y, z)
     assert found == pytest.approx((-1.0, error), rel=1e-6)

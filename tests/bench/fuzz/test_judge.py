@@ -84,9 +84,9 @@ def test_residuals_that_are_rounding_need_not_be_told():
     # x >= 1 and 1e-9 x <= 0: to within 1e-8 of the data x = 1 solves it, and (1e-9, 1) proves that nothing does
     (qp.QuadraticProgram(None, [1.0], [[1e-9]], None, 0.0, 1.0, None),
      Planted(INFEASIBLE, None, np.array([1e9]), np.array([-1.0])), given(Status.OPTIMAL, [1.0], [0.0], [-1.0])),
-    # x >= 0 with the cost -1e-9 x: to within 1e-8 of the data x = 0 solves it, but the objective falls for ever
-    (qp.QuadraticProgram(None, [-1e-9], lb=0.0), Planted(UNBOUNDED, np.array([1e9]), None, None),
-     given(Status.OPTIMAL, [0.0], [], [0.0])),
+    # x >= 0 with the cost -1e-9 x_1 + x_2: to within 1e-8 of the data x = 0 solves it, but the objective falls for ever
+    (qp.QuadraticProgram(None, [-1e-9, 1.0], lb=0.0), Planted(UNBOUNDED, np.array([1e9, 0.0]), None, None),
+     given(Status.OPTIMAL, [0.0, 0.0], [], [0.0, -1.0])),
 ])  # fmt: skip
 def test_a_claim_that_verifies_may_still_contradict_what_is_planted(program, planted, answer):
     assert judge(Case(program, planted, hard=True), answer).name == "optimal"
