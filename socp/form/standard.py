@@ -26,7 +26,8 @@ from .convexity import check_semidefinite
 from .row_groups import RowGroups, find_groups, is_bound, parallel_in_orthant, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
-PASSES, LIMIT = 10, 1e4  # equilibration: most sweeps; largest scale by default (the smallest is 1 / LIMIT)
+PASSES, LIMIT = 10, 1e4  # equilibration: most sweeps; largest scale (the smallest is 1 / LIMIT)
+WIDE = LIMIT * LIMIT  # largest scale where LIMIT is reached
 COST_LIMIT = 10.0  # largest scale of a quadratic objective; the smallest is 1 / COST_LIMIT
 NO_HESSIAN, SPARSE, DENSE, LOW_RANK = range(4)  # storage of P
 
@@ -60,7 +61,7 @@ class StandardForm(Structure):
     sizes : Sizes, optional
         Sizes of the program, if they are known.
     limit : float
-        Largest scale of the equilibration; the smallest is 1 / limit.
+        Largest scale that the equilibration may take, `LIMIT` or `WIDE`.
 
     Attributes
     ----------
@@ -77,6 +78,7 @@ class StandardForm(Structure):
     raw_M, raw_c, raw_g : the caller's values, stacked and in the order of the rows
     P : the quadratic term, a `Hessian`
     c, g : the equilibrated vectors
+    most, limit : largest scale allowed, and the limit of this form's scales
     D, E, cost_scale : scales of the variables, of the rows and of the objective (f)
     norm_c, norm_b, norm_h : float
         The infinity norms of the caller's c, b and finite h.
@@ -109,17 +111,17 @@ class StandardForm(Structure):
     D, E = floats("n", scratch=True), floats("p + m", scratch=True)
     norms = floats("n + p + m", scratch=True)  # norms of columns, then of rows, in the equilibration
     diagonal = floats()  # diagonal of the caller's P if it is dense or of low rank
-    cost_scale, norm_c, norm_b, norm_h, limit = number(), number(), number(), number(), number()
+    cost_scale, norm_c, norm_b, norm_h, limit, most = (number() for _ in range(6))
     objective_unit = number()
     distinct, bounds, groups = integer(), integer(), part(RowGroups)
 
     def __init__(
-        self, program: ConeProgram, equilibrate: bool = True, sizes: Sizes | None = None, limit: float = LIMIT
+        self, program: ConeProgram, equilibrate: bool = True, sizes: Sizes | None = None, limit: float = WIDE
     ) -> None:
         self.sizes = sizes or sizes_of(program)
         n, p, m, l, cones, entries = self.sizes
         super().__init__(n=n, p=p, m=m, l=l, cones=cones, entries=entries)
-        self.limit = limit
+        self.most = limit
         self.take(program, equilibrate)
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
@@ -290,15 +292,19 @@ def set_up(form: StandardForm, P_values: Floats, wanted: bool) -> bool:
 
     D, E and the scale of the objective are ones if equilibration is not `wanted`.
     """
-    D, E = form.D, form.E
     form.bounds = find_groups(form.p, form.Mt_indptr, form.Mt_indices, form.Mt_source, form.raw_M, form.groups)
     form.distinct = form.groups.count + form.m - form.l
+    D, E = form.D, form.E
     for j in range(D.size):
         D[j] = 1.0
     for i in range(E.size):
         E[i] = 1.0
+    form.limit = LIMIT
     if wanted:
         ruiz(form, P_values)
+        if form.most > LIMIT and is_cut_off(form):
+            form.limit = form.most
+            ruiz(form, P_values)
     set_cost_scale(form, P_values, wanted)
     return scale_data(form, P_values)
 
@@ -431,11 +437,43 @@ def groups_hold(form: StandardForm) -> bool:
 
 
 @inner
+def is_cut_off(form: StandardForm) -> bool:
+    """Return True if a scale of rows or columns has reached `LIMIT`."""
+    for scales in (form.D, form.E):
+        for i in range(scales.size):
+            if not 1.0 / LIMIT < scales[i] < LIMIT:
+                return True
+    return False
+
+
+@inner
 def ruiz(form: StandardForm, P_values: Floats) -> None:
     """Bring the infinity norms of the rows and columns of [D P D, D M'E; E M D, 0] near one.
 
-    A second-order cone has one norm, the mean over its rows.
+    A second-order cone has one norm, the mean over its rows.  Beyond `LIMIT` bounds have no part in the norms of
+    columns: they would hold a variable in the units of its bound, x >= 0 in any units, and get their scales at the end.
     """
+    D, E, is_wide, start = form.D, form.E, form.limit > LIMIT, form.Mt_indptr
+    for j in range(D.size if is_wide else 0):
+        D[j] = 1.0
+    for i in range(E.size if is_wide else 0):
+        E[i] = 0.0 if is_bound_row(form, i) else 1.0
+    sweep(form, P_values)
+    for i in range(E.size if is_wide else 0):
+        if is_bound_row(form, i):
+            size = abs(form.raw_M[form.Mt_source[start[i]]]) * D[form.Mt_indices[start[i]]]
+            E[i] = min(max(1.0 / size, 1.0 / form.limit), form.limit) if size > 0.0 else 1.0
+
+
+@inner
+def is_bound_row(form: StandardForm, i: int) -> bool:
+    """Return True if row i of M is a row of the orthant with one entry."""
+    return form.p <= i < form.p + form.l and form.Mt_indptr[i + 1] - form.Mt_indptr[i] == 1
+
+
+@inner
+def sweep(form: StandardForm, P_values: Floats) -> None:
+    """Divide D and E by the roots of the norms of columns and rows until these are near one; rows with E = 0 stay."""
     n, p, ptr, D, E, norms, limit = form.n, form.p, form.ptr, form.D, form.E, form.norms, form.limit
     columns, rows = norms[:n], norms[n:]
     for _ in range(PASSES):

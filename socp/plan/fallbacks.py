@@ -20,14 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ..form.standard import LIMIT, StandardForm
 from .plan import Plan
 
 SHORT_STEPS = 0.9  # step length relative to the step to the boundary
 REGULARIZATION = 1e-6  # regularization that stays in the KKT system
-WIDE = LIMIT * LIMIT  # limit of the equilibration's scales after LIMIT was reached
 LARGE = 5_000  # most variables, or variables and rows, with which another run takes little time
 
 
@@ -59,9 +56,9 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
     if form.p == 0:
         # Rows of the cones may let z grow without bound.
         yield proximal
-    if plan.equilibrate and is_cut_off(form):
-        # Numbers near 1e12 need scales beyond LIMIT, which suits other data.
-        yield robust._replace(limit=WIDE)
+    if plan.equilibrate and plan.limit > LIMIT:
+        # Numbers near 1e12 need scales beyond LIMIT, which does not suit all data.
+        yield robust._replace(limit=LIMIT)
     if plan.equilibrate:
         plain = robust._replace(equilibrate=False)
         # Equilibration can make a thin feasible set look empty or large.
@@ -71,9 +68,3 @@ def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]
         if form.p > 0:
             # Dependent equalities are compared in the caller's units.
             yield proximal._replace(equilibrate=False, backend=robust.backend, seconds={})
-
-
-def is_cut_off(form: StandardForm) -> bool:
-    """Return True if a scale of rows or columns has reached its limit."""
-    scales = np.concatenate([form.D, form.E])
-    return bool(((scales <= 1.0 / LIMIT) | (scales >= LIMIT)).any())
