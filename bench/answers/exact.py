@@ -17,6 +17,7 @@ import qp
 import socp
 
 from .verify import (
+    HIDDEN,
     Program,
     bound_rows,
     certificate_error,
@@ -170,7 +171,7 @@ def _of_cone_program(program: socp.ConeProgram, x: Exact, y: Exact, z: Exact, s:
     absolute = max(rows, dual, *(_norm(miss) for miss, _ in misses))
     sums = x.dot(Px), c.dot(x), b.dot(y) + h.dot(z)
     relative = dual / (objective_unit(program) + max(_norm(Px.rounded()), _norm(program.c)))
-    hidden = _norm(x.rounded() * gradient)
+    hidden = HIDDEN * _norm(x.rounded() * gradient)
     return _with_gap(program, primal, relative, bounds, max(absolute, hidden), sums, hidden)
 
 
@@ -189,7 +190,7 @@ def _of_quadratic_program(program: qp.QuadraticProgram, x: Exact, y: Exact, z: E
     )  # fmt: skip
     absolute = max(_norm(missed), _norm(variables), dual)
     relative = dual / (objective_unit(program) + max(_norm(Px.rounded()), _norm(program.q)))
-    hidden = _norm(x.rounded() * gradient)
+    hidden = HIDDEN * _norm(x.rounded() * gradient)
     sums = x.dot(Px), q.dot(x), _support(y, l, u) + _support(z, lb, ub)
     return _with_gap(program, max(rows, bounds), relative, max(alone_rows, bounds), max(absolute, hidden), sums, hidden)
 
@@ -205,7 +206,7 @@ def _with_gap(
 ) -> Measured:
     """Return the residuals with the gap between x'Px / 2 + c'x and -x'Px / 2 - support: the `sums` are its parts.
 
-    The gap is at least `hidden`, the largest |x_j| times the dual residual of column j.
+    The gap is at least `hidden`, `HIDDEN` times the largest |x_j| times the dual residual of column j.
     """
     (curvature, linear, support), offset = sums, Exact.of(np.array([program.offset]))
     half = Exact(curvature.whole, curvature.power - 1)

@@ -9,8 +9,8 @@ size, each bound by its own, and the test is
     dual rows, distance of z from K                at most    tol (w + max(|Px|, |c|))
     |primal - dual objective|                      at most    tol (w + max(|primal|, |dual|))
 
-with the objective's unit w of `objective_unit`, below 1 for small objectives, and a gap of at least |x_j| times the
-dual residual of column j,
+with the objective's unit w of `objective_unit`, below 1 for small objectives, and a gap of at least `HIDDEN` |x_j| times
+the dual residual of column j,
 
 and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|), where rows without sides do not count, and a
 violated side does.  A bound holds to within tol (1 + |bound|), measured by itself: lb <= x <= ub, and every row with
@@ -32,6 +32,9 @@ import qp
 import socp
 
 from .program import Program, linear_name
+
+HIDDEN = 0.01
+"""Share of |x_j| times a dual residual that counts as a gap."""
 
 ROUNDING = 128 * float(np.finfo(float).eps)
 """Rounding error relative to the terms of a sum: twice the engine's, as other orders of summation round differently."""
@@ -180,7 +183,7 @@ def _verify(program: Program, linear: np.ndarray, x: np.ndarray, largest: float,
     lost = ROUNDING * float(slope_terms + support_terms + size @ Px_terms)
     left = _beyond_rounding(rows, row_terms)
     residual = _less_rounding(Px + linear + rows, Px_terms + np.abs(linear) + row_terms)
-    hidden = _norm(size * residual)
+    hidden = HIDDEN * _norm(size * residual)
     flat = [(_beyond_rounding(Px, Px_terms), largest_entry(P) * _norm(x))]
     return Verification(
         objective + program.offset,

@@ -5,8 +5,7 @@ is the least e for which, in each column j, r_j is zero up to e in two ways:
 
     |r_j| <= e (|A|'|y| + |G|'|z|)_j     relative to its own terms: the ray is exact for a program with entries within
                                          a relative e of the given ones, in whatever units of rows and variables
-    |r_j| <= e / X_j                     relative to the size X_j that x_j may take: the larger of max_i |g_i / M_ij|,
-                                         where one row g_i binds x_j alone, and of max_i |E_i g_i| / max_i |E_i M_ij|
+    |r_j| <= e / X_j                     relative to the size X_j = max_i |E_i g_i| / max_i |E_i M_ij| that x_j may take
 
 The second excludes every x with sum |x_j| / X_j < 1 / e.  E, and D for the variables, are scales that balance the rows
 with several entries (Ruiz 2001), so that units do not matter.  Likewise for a direction x, scaled to c'x = -1, whose
@@ -68,25 +67,23 @@ def dual_slope(program: Any, x: np.ndarray) -> Slope:
 def primal_error(program: Any, *multipliers: np.ndarray) -> float:
     """Return the error of multipliers of slope -1; it is infinite for multipliers outside their cones."""
     gradient, own, largest = np.zeros(2 * program.n), np.zeros(program.n), np.zeros(program.n)
-    reach, side, (_, *units) = np.zeros(program.n), 0.0, balance(program)
+    side, (_, *units) = 0.0, balance(program)
     for block, v, E in zip(program.constraints, multipliers, units):
         sides, distance = block.support(v)
         if distance > ROUNDED * norm(v):
             return np.inf
-        M, used = block.matrix, sides * (v != 0.0)
+        M = block.matrix
         add_transposed(M, v, gradient)
         own += abs(M).T @ np.abs(v)
-        side = max(side, norm(E * used))
+        side = max(side, norm(E * sides * (v != 0.0)))
         largest = np.maximum(largest, maxima(M, np.abs(M.data) * E[M.indices], 0))
-        reach = np.maximum(reach, maxima(M, ratios(used[M.indices], M.data), 0))
-    reach = np.maximum(reach, ratios(side, largest))
-    return error_of(np.abs(rounded_sums(gradient)), own, reach)
+    return error_of(np.abs(rounded_sums(gradient)), own, ratios(side, largest))
 
 
 def dual_error(program: Any, x: np.ndarray) -> float:
     """Return the error of a direction of slope -1: of Px, and of how far x leads out of the sides and the cones."""
-    used, (D, *_) = np.where(x != 0.0, np.abs(program.cost), 0.0), balance(program)
-    P, cost = program.hessian, norm(D * used)
+    P, (D, *_) = program.hessian, balance(program)
+    cost = norm(D * program.cost * (x != 0.0))
     root = np.sqrt(np.abs(P.diagonal()))
     curved = np.abs(rounded_sums(P.accurate_product(x)))
     error = error_of(curved, P.sizes(x), ratios(cost, root * norm(root * D)))
@@ -94,7 +91,6 @@ def dual_error(program: Any, x: np.ndarray) -> float:
         M = block.matrix
         columns = np.repeat(np.arange(program.n), np.diff(M.indptr))
         reach = ratios(cost, maxima(M, np.abs(M.data) * D[columns], 1))
-        reach = np.maximum(reach, maxima(M, ratios(used[columns], M.data), 1))
         error = max(error, block.outward(*multiply(M, x), abs(M) @ np.abs(x), reach))
     return error
 

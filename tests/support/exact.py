@@ -13,11 +13,15 @@ def norm(v: Exact) -> float:
     return float(np.abs(v.rounded()).max(initial=0.0))
 
 
-def _objectives(curved: Exact, linear: Exact, held: Exact) -> dict[str, float]:
-    """Return gap and objectives from x'Px (`curved`), c'x (`linear`) and the multipliers' support (`held`)."""
+def _objectives(curved: Exact, linear: Exact, held: Exact, hidden: Exact) -> dict[str, float]:
+    """Return gap and objectives from x'Px (`curved`), c'x (`linear`) and the multipliers' support (`held`).
+
+    The gap is at least a hundredth of the largest entry of `hidden`, x_j times the dual residual.
+    """
     half = Exact(curved.whole, curved.power - 1)
     return {
-        "gap": norm(curved + linear + held), "primal_objective": float((half + linear).rounded()[0]),
+        "gap": max(norm(curved + linear + held), 0.01 * norm(hidden)),
+        "primal_objective": float((half + linear).rounded()[0]),
         "dual_objective": -float((half + held).rounded()[0]),
     }  # fmt: skip
 
@@ -27,10 +31,10 @@ def cone_figures(program: Any, x: Any, y: Any, z: Any, s: Any) -> dict[str, floa
     x, y, z, s = map(Exact.of, (x, y, z, s))
     c, b, h = map(Exact.of, (program.c, program.b, program.h))
     Px = times(program.P, x)
+    gradient = Px + c + times(program.A.T, y) + times(program.G.T, z)
     return {
-        "rows": norm(times(program.A, x) - b), "cone": norm(times(program.G, x) + s - h),
-        "dual": norm(Px + c + times(program.A.T, y) + times(program.G.T, z)),
-        **_objectives(x.dot(Px), c.dot(x), b.dot(y) + h.dot(z)),
+        "rows": norm(times(program.A, x) - b), "cone": norm(times(program.G, x) + s - h), "dual": norm(gradient),
+        **_objectives(x.dot(Px), c.dot(x), b.dot(y) + h.dot(z), x * gradient),
     }  # fmt: skip
 
 
@@ -51,8 +55,9 @@ def quadratic_figures(program: Any, x: Any, y: Any, z: Any) -> dict[str, float]:
         return Exact.of(np.where(np.isfinite(side), side, 0.0)).dot(v)
 
     Px, q = times(program.P, x), Exact.of(program.q)
+    gradient, held = Px + q + times(program.A.T, y) + z, support(program.l, program.u, y)
     return {
         "rows": outside(program.l, program.u, times(program.A, x)), "cone": outside(program.lb, program.ub, x),
-        "dual": norm(Px + q + times(program.A.T, y) + z),
-        **_objectives(x.dot(Px), q.dot(x), support(program.l, program.u, y) + support(program.lb, program.ub, z)),
+        "dual": norm(gradient),
+        **_objectives(x.dot(Px), q.dot(x), held + support(program.lb, program.ub, z), x * gradient),
     }  # fmt: skip

@@ -36,11 +36,9 @@ def exact_error(products, zeros):
 
 
 def reach_of(M, sides, scales, axis):
-    """Return max(max_k |side_k / M_kj|, max |s_k side_k| / max_k |s_k M_kj|) by columns (axis 0) or rows (axis 1)."""
-    M = np.abs(M)
-    along, by = (v[:, None] if axis == 0 else v[None, :] for v in (sides, scales))
-    own = ratio(np.broadcast_to(along, M.shape), M).max(axis=axis, initial=0.0)
-    return np.maximum(own, ratio(largest(scales * sides), (by * M).max(axis=axis, initial=0.0)))
+    """Return max |s_k side_k| / max_k |s_k M_kj| by columns (axis 0) or rows (axis 1)."""
+    by = scales[:, None] if axis == 0 else scales[None, :]
+    return ratio(largest(scales * sides), (by * np.abs(M)).max(axis=axis, initial=0.0))
 
 
 def exact_primal_error(program, y, z):

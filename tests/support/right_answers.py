@@ -193,7 +193,7 @@ def figures(right: Right) -> Figures:
     dual = max(largest(left_over), stray)
     half, linear = 0.5 * x @ P @ x, c @ x
     value, below = half + linear, -half - support
-    gap = max(float(abs(2.0 * half + linear + support)), largest(x * left_over))
+    gap = max(float(abs(2.0 * half + linear + support)), 0.01 * largest(x * left_over))
     unit = min(1.0, 100.0 * max(largest(c), largest(np.diag(P)))) or 1.0
     return Figures(
         rows, cone, dual / (unit + max(largest(P @ x), largest(c))), gap / float(unit + max(abs(value), abs(below))),

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
-from socp.form.standard import COST_LIMIT, LIMIT, PASSES, StandardForm, hessian_norms
+from socp.form.standard import COST_LIMIT, LIMIT, PASSES, WIDE, StandardForm, hessian_norms
 from socp.linalg.csc import append_upper
 from socp.method.newton import Point, unscale
 from socp.problem.hessian import SparseHessian
@@ -75,12 +75,9 @@ def test_residuals_of_an_unscaled_point_are_the_unscaled_residuals(seed):
     assert s @ z == pytest.approx(slack @ u[n + p :] / (f * tau**2), rel=1e-9, abs=1e-9 * np.abs(s) @ np.abs(z))
 
 
-def equilibrated(form, program):
-    """Return D, E and f by Ruiz's passes in NumPy: one norm per cone, only the diagonal of a P that is not sparse."""
-    n, p, P = form.n, form.p, np.abs(full(program.P, form.n))
-    sizes = P if sp.issparse(program.P) else np.diag(np.diag(P))
-    M = np.abs(np.vstack([program.A.toarray(), program.G.toarray()[form.rows]]))
-    D, E = np.ones(n), np.ones(len(M))
+def scales_of(form, M, sizes, limit, E):
+    """Return D and E by Ruiz's passes, which start at E."""
+    p, D = form.p, np.ones(form.n)
     for _ in range(PASSES):
         scaled, columns = E[:, None] * M * D, (D[:, None] * sizes * D).max(axis=0, initial=0.0)
         columns, rows = np.maximum(columns, scaled.max(axis=0, initial=0.0)), scaled.max(axis=1, initial=0.0)
@@ -89,11 +86,30 @@ def equilibrated(form, program):
         columns, rows = np.where(columns == 0.0, 1.0, columns), np.where(rows == 0.0, 1.0, rows)
         if np.abs(np.append(columns, rows) - 1.0).max() < 0.05:
             break
-        D, E = (np.clip(v / np.sqrt(norms), 1.0 / LIMIT, LIMIT) for v, norms in ((D, columns), (E, rows)))
+        E = np.where(E == 0.0, 0.0, np.clip(E / np.sqrt(rows), 1.0 / limit, limit))
+        D = np.clip(D / np.sqrt(columns), 1.0 / limit, limit)
+    return D, E
+
+
+def equilibrated(form, program):
+    """Return D, E and f by Ruiz's passes in NumPy: one norm per cone, only the diagonal of a P that is not sparse.
+
+    Where a scale reaches LIMIT, bounds are left out of the passes up to WIDE.
+    """
+    n, p, P = form.n, form.p, np.abs(full(program.P, form.n))
+    sizes = P if sp.issparse(program.P) else np.diag(np.diag(P))
+    M = np.abs(np.vstack([program.A.toarray(), program.G.toarray()[form.rows]]))
+    D, E = scales_of(form, M, sizes, LIMIT, np.ones(len(M)))
+    both = np.append(D, E)
+    assert (form.limit > LIMIT) == ((both >= LIMIT) | (both <= 1.0 / LIMIT)).any()
+    if form.limit > LIMIT:
+        bound = np.isin(np.arange(len(M)) - p, np.arange(form.l)) & ((M != 0.0).sum(axis=1) == 1)
+        D, E = scales_of(form, M, sizes, WIDE, np.where(bound, 0.0, 1.0))
+        E[bound] = np.clip(1.0 / (M * D)[bound].max(axis=1), 1.0 / WIDE, WIDE)
     g = np.append(program.b, program.h[form.rows])
     cost = np.abs(D * program.c).max()
     if form.P.is_zero:
-        return D, E, np.clip(1.0 / cost, 1.0 / LIMIT, LIMIT) if cost > 0.0 else 1.0
+        return D, E, np.clip(1.0 / cost, 1.0 / form.limit, form.limit) if cost > 0.0 else 1.0
     cost, side = max(cost, (D[:, None] * sizes * D).max(axis=0).mean()), np.abs(E * g).max(initial=0.0)
     f = 1.0 if cost == 0.0 else np.sqrt(side / cost) if side > 0.0 else 1.0 / cost
     return D, E, 2.0 ** np.round(np.log2(np.clip(f, 1.0 / COST_LIMIT, COST_LIMIT))) if cost > 0.0 else 1.0

@@ -27,7 +27,7 @@ def test_scales_balance_rows_with_several_entries():
     assert 0.1 < scaled[1:].min() and scaled.max() <= 1.2 and scaled[0, 3] == pytest.approx(1.0)
     np.testing.assert_allclose(own * D, 1.0)
     assert certificates.balance(program)[0] is D
-    other = program.with_data(None, sp.csc_array(2.0 * M))
+    other = program.with_data(A=sp.csc_array(2.0 * M))
     assert certificates.balance(other)[0] is not D
 
 
