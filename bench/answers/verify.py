@@ -9,8 +9,8 @@ size, each bound by its own, and the test is
     dual rows, distance of z from K                at most    tol (w + max(|Px|, |c|))
     |primal - dual objective|                      at most    tol (w + max(|primal|, |dual|))
 
-with the objective's unit w of `objective_unit`, below 1 for small objectives, and a gap of at least `HIDDEN` |x_j| times
-the dual residual of column j,
+with the objective's unit w of `objective_unit`, below 1 for small objectives, and a gap of at least `HIDDEN` |x_j|
+times the dual residual of column j,
 
 and for a quadratic program l <= Ax <= u to within tol (1 + |Ax|), where rows without sides do not count, and a
 violated side does.  A bound holds to within tol (1 + |bound|), measured by itself: lb <= x <= ub, and every row with

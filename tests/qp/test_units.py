@@ -34,7 +34,7 @@ def test_large_costs_do_not_make_a_bounded_program_unbounded(size):
         assert answer.objective == pytest.approx(-size + 0.5 * slope, rel=1e-6)
 
 
-@pytest.mark.parametrize("n, size", [(10, 1e8), (30, 1e7), (60, 1e9)])
+@pytest.mark.parametrize("n, size", [(10, 1e8), (30, 1e7), (60, 1e8)])
 def test_costs_of_trading(n, size):
     a = np.random.default_rng(n).normal(size=n)
     eye = sp.eye_array(n)

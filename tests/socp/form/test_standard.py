@@ -96,7 +96,7 @@ def equilibrated(form, program):
 
     Where a scale reaches LIMIT, bounds are left out of the passes up to WIDE.
     """
-    n, p, P = form.n, form.p, np.abs(full(program.P, form.n))
+    p, P = form.p, np.abs(full(program.P, form.n))
     sizes = P if sp.issparse(program.P) else np.diag(np.diag(P))
     M = np.abs(np.vstack([program.A.toarray(), program.G.toarray()[form.rows]]))
     D, E = scales_of(form, M, sizes, LIMIT, np.ones(len(M)))

@@ -415,7 +415,7 @@ def test_candidates_for_a_certificate_in_turn(hard):
         ((CERTAIN,), True, 1), ((CERTAIN,), False, 1), ((far, far, far, CERTAIN), True, 4),
         ((far, *4 * [2 * far], CERTAIN), True, 6),
     ):  # fmt: skip
-        seen = []
+        seen, run._repaired = [], {False: np.inf, True: np.inf}
         error_of = lambda ray: seen.append(ray) or (*errors, *[np.inf] * 8)[len(seen) - 1]  # noqa: B023, E731
         error, found = run._certificate(error_of, unbounded)
         assert len(seen) == count and error == min(errors)

@@ -3,7 +3,6 @@
 import itertools
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from socp.form.standard import LIMIT, WIDE
