@@ -19,6 +19,9 @@ CLASSES |= {"small": small.FUNCTIONS, "tiny": tiny.CLASSES}
 SIZES = {"large": (40, 130), "small": (3, 10, 33, 77)}
 
 
+DERIVED = {"P_eps", "P_places", "are_crossed", "maximize"}  # attributes that follow from how the data came
+
+
 def said(name, value):
     """Describe a vector or matrix: shape, number of entries, weighted sums of signs and of values to five digits."""
     if value is None or isinstance(value, (str, bool, float, int, tuple)):
@@ -38,7 +41,8 @@ def said(name, value):
 
 
 def program_said(program):
-    return " ".join(said(name, value) for name, value in vars(program).items() if name[0] != "_")
+    data = {name: value for name, value in vars(program).items() if name[0] != "_" and name not in DERIVED}
+    return " ".join(said(name, value) for name, value in data.items())
 
 
 def drawn():
