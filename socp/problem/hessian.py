@@ -379,6 +379,12 @@ class WithHessian:
         program.__dict__.update(data)
         return program
 
+    def take_hessian(self, name: str, P: Any, n: int, vector: str) -> None:
+        """Set P, called `name` in messages, and the attributes of `hessian_data` that differ from their defaults."""
+        for attribute, value in hessian_data(name, P, n, vector).items():
+            if attribute == "P" or value != getattr(self, attribute):
+                setattr(self, attribute, value)
+
     @property
     def hessian(self) -> Hessian:
         """Quadratic term P behind the interface `Hessian`."""

@@ -23,7 +23,7 @@ COUNTS = {
     "generate.svm_primal(20)": "dual active set 9, dense 7, sparse 7, dense 7, sparse 8",
     "generate.svm_dual_rbf(30)": "dual active set 9, dense 8, sparse 8, dense 8, sparse 7",
     "generate.svm_dual_linear(60)": "low rank 9, low rank 9, sparse 9, dense 9, sparse 9",
-    "generate.mpc(6)": "dual active set 4, sparse 8+7, sparse 8+7, dense 8, sparse 8+2",
+    "generate.mpc(6)": "dual active set 4, sparse 8, sparse 8, dense 8, sparse 8",
     "learning.ea_svm_cubic(60)": "active set 1+361, dense 10, sparse 10, dense 10, sparse 10",
     "learning.ea_svm_linear(40)": "low rank 8, low rank 8, sparse 8, dense 8, sparse 9",
     "learning.med_dual(60)": "dual active set 16, dense 9, sparse 9, dense 8, sparse 10",

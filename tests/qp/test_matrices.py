@@ -141,7 +141,7 @@ WIDE = qp.LowRank(np.ones((60, 9)), 1.0)
     (WIDE, 1, {"kkt": "dense"}, "the dense KKT matrix of order 60, with 1 rows,"),
     (WIDE, 1, {"kkt": "lowrank"}, "the Schur complement of order 10 with its rows of 60 entries"),
     (np.eye(200) + 1.0, 1, {}, "P in single precision, 200 by 200,"),
-    (np.eye(300) + 1.0, 2, {}, "P in full, 300 by 300,"),
+    (np.eye(300) + 1.0, 2, {"active_set": False}, "P in full, 300 by 300,"),
 ])  # fmt: skip
 def test_memory_is_asked_for_before_it_is_taken(P, rows, settings, what, monkeypatch):
     n = P.shape[0]

@@ -281,8 +281,10 @@ def test_without_the_check_of_convexity():
     check(program, solution)
     np.testing.assert_array_equal(solution.x, qp.solve(program).x)
     hollow = hessian(np.random.default_rng(0)) - 0.5 * np.eye(N)  # not semidefinite on the face of the free variables
+    rows = {"A": np.ones((1, N)), "l": 1.0, "u": 1.0, "lb": -1e3, "ub": 1e3}
     with pytest.raises(ProgramError, match="P must be positive semidefinite"):
-        qp.solve(hollow, np.zeros(N), A=np.ones((1, N)), l=1.0, u=1.0, lb=-1e3, ub=1e3, check_convexity=False)
+        qp.solve(hollow, np.zeros(N), **rows)
+    assert qp.solve(hollow, np.zeros(N), **rows, check_convexity=False).status == "numerical_error"
 
 
 # ---- updates
