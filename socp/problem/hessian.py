@@ -381,9 +381,10 @@ class WithHessian:
 
     def take_hessian(self, name: str, P: Any, n: int, vector: str) -> None:
         """Set P, called `name` in messages, and the attributes of `hessian_data` that differ from their defaults."""
-        for attribute, value in hessian_data(name, P, n, vector).items():
-            if attribute == "P" or value != getattr(self, attribute):
-                setattr(self, attribute, value)
+        found = hessian_data(name, P, n, vector)
+        self.P = found["P"]
+        if found["P_eps"] != EPS or found["P_places"] is not None:
+            vars(self).update(found)
 
     @property
     def hessian(self) -> Hessian:
