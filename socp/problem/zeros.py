@@ -32,7 +32,7 @@ class StoredZeros:
         self._kept: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         for name in ("P", "A", "G") if program is not None else ():
             matrix = vars(program).get(name)
-            if isinstance(matrix, CSC) and np.count_nonzero(matrix.data) < matrix.data.size:
+            if type(matrix) in CSC and np.count_nonzero(matrix.data) < matrix.data.size:
                 kept = matrix.data != 0.0
                 indptr = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
                 self._kept[name] = kept, matrix.indices[kept], indptr
