@@ -37,7 +37,7 @@ from .problem.settings import Settings
 from .problem.solution import TIMINGS, Solution, answer_at
 from .problem.starts import Start, WarmStart, checked_start
 from .problem.status import Status
-from .problem.zeros import StoredZeros
+from .problem.zeros import NO_ZEROS, StoredZeros
 from .verify.stopping import ConeTest, residuals
 
 SHOWN = ", from a feasible point: it is unbounded below"
@@ -59,7 +59,7 @@ class SetUpOnce(abc.ABC):
     _until = np.inf  # time on the clock at which the set-up ends without a result
     _late = ""  # where the set-up has ended so, or ""
     _is_stale = True  # True while parts change; after an interruption the next use sets up again
-    _zeros = StoredZeros()  # places that the set-up leaves out
+    _zeros = NO_ZEROS  # places that the set-up leaves out
     _are_filled = False  # True once a program has had entries in such places: later set-ups keep all places
     at_work: threading.RLock  # held by the thread that uses the solver, which has memory for one run only
 
@@ -105,7 +105,7 @@ class SetUpOnce(abc.ABC):
 
     def _zeros_of(self, program: Any) -> StoredZeros:
         """Return the stored zeros that a set-up for `program` leaves out."""
-        return StoredZeros() if self._are_filled else StoredZeros(program)
+        return NO_ZEROS if self._are_filled else StoredZeros(program)
 
     def _has_time_for(self, part: str) -> None:
         """Raise OutOfTime, and name the next part of the set-up, if the time limit is reached."""
@@ -157,7 +157,7 @@ class Engine(SetUpOnce):
     def _set_up(self, program: ConeProgram) -> None:
         settings = self.settings
         started = time.perf_counter()
-        zeros = StoredZeros() if isinstance(program, StackedProgram) else self._zeros_of(program)
+        zeros = NO_ZEROS if isinstance(program, StackedProgram) else self._zeros_of(program)
         worked = zeros.left_out(program)
         sizes = sizes_of(worked)
         order = sizes[0] + sizes[1]

@@ -90,12 +90,18 @@ def solve_block(
     """
     if fill(matrices, vectors, places, block, False) != w.counts:
         return 0
-    factor, P, q = load_dual(w, block), w.batch.P, w.batch.q[0]
+    factor, q = load_dual(w, block), w.batch.q[0]
     if factor == 0 or (factor == 2 and w.proximal == 0):
         return 0
-    if factor == 2 and w.proximal == 2 and next_doubtful(w.n, P, np.full(1, EPS), 0) >= 0:
+    if factor == 2 and w.proximal == 2 and not is_convex(w):
         return 0
     return solve_dual(w, layout, q, False)
+
+
+@inner
+def is_convex(w: DualSet) -> bool:
+    """Return True if a quick test shows that P, given in double precision, is semidefinite."""
+    return next_doubtful(w.n, w.batch.P, np.full(1, EPS), 0) < 0
 
 
 @kernel

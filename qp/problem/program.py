@@ -88,7 +88,7 @@ class QuadraticProgram(WithHessian):
         if isinstance(P, KernelMatrix) and P.shape == (n, n):
             self.P = P
         else:
-            vars(self).update(hessian_data("P", P, n, "q"))
+            self.take_hessian("P", P, n, "q")
         variables = f" ({n} variables in q)"
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), variables)
         m: int = self.A.shape[0]

@@ -31,7 +31,7 @@ def matrices(
         stack, eps = found if found.ndim == 3 else found[None], eps_of_each(value, found)
         for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))).tolist():
             own = f"{name}[{i}]" if found.ndim == 3 else name
-            stack[i] = as_symmetric(own, stack[i], float(eps[min(i, eps.size - 1)]))
+            stack[i] = as_symmetric(own, stack[i], float(eps[0] if eps.size == 1 else eps[i]))
     return found
 
 

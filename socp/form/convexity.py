@@ -20,27 +20,30 @@ DIRECT = 1000  # largest order at which a refusal computes the smallest eigenval
 NOISE = 64.0  # The largest rounding error in a row is of eps / NOISE to NOISE eps, relative to the largest entry of P.
 
 
-def check_semidefinite(
-    P: Hessian, eps: float = EPS, D: np.ndarray = NO_VALUES, factor: float = 1.0, given: Hessian | None = None
-) -> None:
-    """Raise ProgramError unless P is positive semidefinite: P with its diagonal raised has an LDL' with D > 0.
+def check_semidefinite(P: Hessian, eps: float = EPS) -> None:
+    """Raise ProgramError, with `refusal`, unless P is positive semidefinite; see `is_semidefinite`."""
+    if not is_semidefinite(P, eps):
+        raise ProgramError(refusal(P, eps))
+
+
+def is_semidefinite(P: Hessian, eps: float, D: np.ndarray = NO_VALUES, factor: float = 1.0) -> bool:
+    """Return True if P is positive semidefinite: P with its diagonal raised has an LDL' with D > 0.
 
     The diagonal is raised by the rounding errors of P, see `set_shift`, if its entries were given with the machine
-    epsilon `eps`.  A P that was scaled to factor D P D is tested as before the scaling; `given` is then the unscaled
-    one, to which the message refers.
+    epsilon `eps`.  A P that was scaled to factor D P D is tested as before the scaling.
 
     A diagonal plus low rank is semidefinite by construction.
     """
     if P.is_zero or not (P.is_sparse or P.is_full):
-        return
-    entries = P.order, P.is_sparse, P.indptr, P.indices, P.values
-    if is_clearly_semidefinite(*entries, D, factor, eps):
-        return
-    shift = np.empty(P.order)
-    set_shift(*entries, D, factor, eps, shift)
-    has = has_factor(P, eps, shift) if isinstance(P, DenseHessian) else first_bad_pivot(P, shift)[0].size == P.order
-    if not has:
-        raise ProgramError(refusal(given or P, eps))
+        return True
+    n, is_sparse, indptr, indices, values = P.order, P.is_sparse, P.indptr, P.indices, P.values
+    if is_clearly_semidefinite(n, is_sparse, indptr, indices, values, D, factor, eps):
+        return True
+    shift = np.empty(n)
+    set_shift(n, is_sparse, indptr, indices, values, D, factor, eps, shift)
+    if isinstance(P, DenseHessian):
+        return has_factor(P, eps, shift)
+    return first_bad_pivot(P, shift)[0].size == n
 
 
 def has_factor(P: DenseHessian, eps: float, shift: np.ndarray) -> bool:

@@ -20,9 +20,10 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, flag, floats, integer, integers, number, part
 from ..linalg.csc import multiply_transposed, scale, scaled_norms
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense
+from ..problem.checks import ProgramError
 from ..problem.hessian import GLANCE, DenseHessian, Hessian, hessian_of
 from ..problem.program import ConeProgram
-from .convexity import check_semidefinite
+from .convexity import is_semidefinite, refusal
 from .row_groups import RowGroups, find_groups, is_bound, parallel_in_orthant, scale_groups
 
 Sizes = tuple[int, int, int, int, int, int]  # n, p, m, l, cones, entries
@@ -170,7 +171,8 @@ class StandardForm(Structure):
     def check_convexity(self, program: ConeProgram, wanted: bool = True) -> None:
         """If `wanted`, raise ProgramError unless P is semidefinite; find the rank of a large dense P in any case."""
         if wanted and not (isinstance(program, StackedProgram) and program.hessian_is_tested):
-            check_semidefinite(self.P, program.P_eps, self.D, self.cost_scale, program.hessian)
+            if not is_semidefinite(self.P, program.P_eps, self.D, self.cost_scale):
+                raise ProgramError(refusal(program.hessian, program.P_eps))
         elif isinstance(self.P, DenseHessian) and self.n > GLANCE:
             self.P.find_rank()
 

@@ -379,6 +379,13 @@ class WithHessian:
         program.__dict__.update(data)
         return program
 
+    def take_hessian(self, name: str, P: Any, n: int, vector: str) -> None:
+        """Set P, called `name` in messages, and the attributes of `hessian_data` that differ from their defaults."""
+        found = hessian_data(name, P, n, vector)
+        self.P = found["P"]
+        if found["P_eps"] != EPS or found["P_places"] is not None:
+            vars(self).update(found)
+
     @property
     def hessian(self) -> Hessian:
         """Quadratic term P behind the interface `Hessian`."""

@@ -28,7 +28,7 @@ from .checks import (
     check_finite,
     check_no_nan,
 )
-from .hessian import WithHessian, hessian_data
+from .hessian import WithHessian
 from .lowrank import LowRank
 from .printing import html_table
 
@@ -153,7 +153,7 @@ class ConeProgram(WithHessian):
         self.b = as_vector("b", np.zeros(0) if b is None else b, self.A.shape[0], " (the rows of A)")
         check_finite("b", self.b)
 
-        vars(self).update(hessian_data("P", P, n, "c"))
+        self.take_hessian("P", P, n, "c")
         self.offset = as_number("offset", offset)
 
     @property

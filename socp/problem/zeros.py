@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..linalg.csc import csc
+from .checks import CSC
 
 
 class StoredZeros:
@@ -32,7 +32,7 @@ class StoredZeros:
         self._kept: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         for name in ("P", "A", "G") if program is not None else ():
             matrix = vars(program).get(name)
-            if sp.issparse(matrix) and np.count_nonzero(matrix.data) < matrix.data.size:
+            if type(matrix) in CSC and np.count_nonzero(matrix.data) < matrix.data.size:
                 kept = matrix.data != 0.0
                 indptr = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
                 self._kept[name] = kept, matrix.indices[kept], indptr
@@ -46,3 +46,6 @@ class StoredZeros:
                 return None
             changes[name] = csc(matrix.data[kept], indices, indptr, matrix.shape)
         return program.of_checked(**{**vars(program), **changes}) if changes else program
+
+
+NO_ZEROS = StoredZeros()

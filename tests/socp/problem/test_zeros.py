@@ -96,3 +96,17 @@ def test_gradients_have_the_places_of_the_callers_matrix():
 def test_a_program_without_stored_zeros_is_itself():
     program = socp.ConeProgram(np.ones(2), A=np.eye(2), b=np.ones(2))
     assert StoredZeros(program).left_out(program) is program is StoredZeros().left_out(program)
+
+
+@pytest.mark.parametrize("kind", [qp, socp])
+def test_a_matrix_with_as_many_entries_in_other_places_is_a_new_pattern(kind):
+    vectors, stored, _ = programs(kind, np.random.default_rng(3))
+    solver = kind.Solver(**stored, **vectors)
+    solver.solve()
+    A = stored["A"]
+    moved = A[::-1].tocsc()
+    assert moved.nnz == A.nnz and (moved.indices != A.indices).any()
+    solver.update(A_data=moved)
+    found, fresh = solver.solve(), kind.solve(**stored | {"A": moved}, **vectors)
+    assert found.status == fresh.status == "optimal"
+    np.testing.assert_allclose(found.x, fresh.x, atol=1e-6)
