@@ -408,8 +408,9 @@ class WithHessian:
     def objective_unit(self) -> float:
         """Size that the stopping test adds to the sizes of the objective's terms; see `objective_unit`."""
         largest = float(np.abs(self.cost).max(initial=0.0))
-        if largest < SMALL:
-            largest = max(largest, float(np.abs(self.hessian.diagonal()).max(initial=0.0)))
+        if largest < SMALL:  # The largest entry of a semidefinite P is on its diagonal.
+            P = self.hessian
+            largest = max(largest, P.largest if P.is_sparse else float(np.abs(P.diagonal()).max(initial=0.0)))
         return float(objective_unit(largest))
 
 

@@ -39,7 +39,6 @@ from .certificates import (
     dual_infeasibility,
     error_of,
     has_entries,
-    multiply,
     primal_infeasibility,
     ratios,
 )
@@ -173,9 +172,9 @@ class Sides(NamedTuple):
             return places, places, np.ones(places.size)
         return single_entries(self.matrix, (NO_CONES, NO_CONES[:0] > 0))
 
-    def violation(self, v: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far M x = v + low is outside of the sides, and the sizes of the sides, 0 for absent ones."""
-        outside = np.maximum(self.lower - v - low, v - self.upper + low)
+    def violation(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far M x = v is outside of the sides, and the sizes of the sides, 0 for absent ones."""
+        outside = np.maximum(self.lower - v, v - self.upper)
         sides = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (self.lower, self.upper)]
         return np.maximum(outside, 0.0), np.where(self.lower - v > v - self.upper, *sides)
 
@@ -243,12 +242,12 @@ class SlackRows(NamedTuple):
         """Return (rows, columns, entries) of the rows of the orthant that are bounds."""
         return single_entries(self.matrix, self.layout)
 
-    def violation(self, v: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far h - M x is outside of the orthant, and |h|; rows of second-order cones are not compared."""
+    def violation(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far h - M x, M x = v, is outside of the orthant, and |h|; 0 for rows of second-order cones."""
         finite, (start, second_order) = np.isfinite(self.h), self.layout
         rows = finite & ~np.repeat(second_order, np.diff(start))
         with np.errstate(invalid="ignore"):
-            return np.where(rows, np.maximum(v - self.h + low, 0.0), 0.0), np.where(finite, np.abs(self.h), 0.0)
+            return np.where(rows, np.maximum(v - self.h, 0.0), 0.0), np.where(finite, np.abs(self.h), 0.0)
 
     def _by_cone(self, sizes: np.ndarray) -> np.ndarray:
         """Return the largest of the `sizes` of the rows of each second-order cone in all its rows."""
@@ -341,9 +340,11 @@ def far_row(program: Any, x: np.ndarray, tol: float) -> str:
     for block in program.constraints:
         if block.are_bounds:
             continue
-        total, low = multiply(block.matrix, x)
-        outside, sides = block.violation(total, low)
-        own = abs(block.matrix) @ np.abs(x) + sides
+        M = block.matrix
+        terms = M.data * np.repeat(x, np.diff(M.indptr))
+        value, size = (np.bincount(M.indices, part, M.shape[0]) for part in (terms, np.abs(terms)))
+        outside, sides = block.violation(value)
+        own = size + sides
         share = ratios(np.where(outside > tol * (1.0 + own), outside, 0.0), own)
         if share.max(initial=0.0) > worst:
             worst = float(share.max())
