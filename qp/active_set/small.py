@@ -122,8 +122,8 @@ class DualActiveSet:
         message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
         trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
         solution = solution_at(
-            program, status, point, None, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0, message=message,
-            trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
+            program, status, point, None, error, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
+            message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
             run=functools.partial(cone_answer, settings, program, point, status, message, trace, self.plan),
         )  # fmt: skip
         solution._settings = settings

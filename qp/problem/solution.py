@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -158,8 +159,9 @@ class Solution(Answer):
 
 
 def solution_at(
-    program: QuadraticProgram, status: Status, point: Point, found: Residuals | None, **rest: Any
-) -> Solution:
+    program: QuadraticProgram, status: Status, point: Point, found: Residuals | None, error: float = math.nan,
+    **rest: Any,
+) -> Solution:  # fmt: skip
     """Return the `Solution` at a point, given its residuals.
 
     Parameters
@@ -170,11 +172,13 @@ def solution_at(
         (x, y, z_bounds); for a certificate its ray, which is normalized here, and any values for the other parts.
     found : Residuals or None
         None for a certificate.
+    error : float, optional
+        Error of a certificate whose multipliers are normalized.
     **rest
         The other fields of `Solution`.
     """
     x, y, z = point
-    x, (y, z), figures = answer_at(program, status, x, (y, z), found)
+    x, (y, z), figures = answer_at(program, status, x, (y, z), found, error)
     if status is Status.PRIMAL_INFEASIBLE:
         rest["message"] = infeasible_message(rest["message"], conflict(program, y, z))
     solution = Solution(status, x, y, z, *figures, **rest)

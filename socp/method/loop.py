@@ -45,6 +45,7 @@ from .start import estimate_multipliers, put_start, start_cold, start_warm
 PATIENCE = 15  # iterations without progress before a run gives up
 LEAST_STEP = 0.1  # least value of the limit of step lengths by the minimum of mu
 RAY = 100.0  # factor of tol_infeasible up to which a ray is tested on the caller's data, and of tol for near bounds
+RISEN = 100.0  # least kappa / tau at which a ray is tested, except where a run ends: a program with a ray has tau -> 0
 FAR_RAY = RAY * RAY  # in place of RAY for the dual ray if kappa > tau: the KKT matrix has a better ray near it
 RECORDS = 60  # records for which a new trace has room
 
@@ -253,7 +254,7 @@ def judge(state: State) -> int:
     certified |= state.dual_ray <= min(state.ray_limit, state.dual_refused)
     if meets(state.found, state.tol, state.tol_abs):
         return SOLVED
-    return RAY_FOUND if certified else limit(state)
+    return RAY_FOUND if certified and point.kappa > RISEN * point.tau else limit(state)
 
 
 @kernel

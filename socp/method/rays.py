@@ -45,7 +45,10 @@ def repaired_multipliers(program: Any, *multipliers: np.ndarray) -> Ray:
         if not wrong.any():
             break
         held |= wrong
-        parts = np.split(_changed(M[held], left[held], v), ends)
+        changed = _changed(M[held], left[held], v)
+        if changed is v:
+            break
+        parts = np.split(changed, ends)
     return tuple(parts)
 
 
@@ -69,14 +72,18 @@ def repaired_direction(program: ConeProgram, x: np.ndarray) -> np.ndarray:
         if not wrong.any():
             break
         held |= wrong
-        x = _changed(M[held], left[held], x)
+        before, x = x, _changed(M[held], left[held], x)
+        if x is before:
+            break
     return x
 
 
 def _changed(M: sp.csr_array, left: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return v - |v| o t for the shortest t with (M diag |v|) t = left; v itself if M is too large."""
+    if M.shape[0] > MOST_ROWS:
+        return v
     columns = np.unique(M.indices[v[M.indices] != 0.0])
-    if M.shape[0] > MOST_ROWS or M.shape[0] * columns.size > MOST_ENTRIES:
+    if M.shape[0] * columns.size > MOST_ENTRIES:
         return v
     dense, size = M[:, columns].toarray(), np.abs(v[columns])
     dense *= size

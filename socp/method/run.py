@@ -322,11 +322,11 @@ class Run:
         if state.primal_ray <= RAY * state.tol_infeasible:
             error, ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
             self._keep_ray(error, Status.PRIMAL_INFEASIBLE, ray)
-            state.primal_refused = state.primal_ray
+            state.primal_refused = 0.5 * state.primal_ray
         if state.dual_ray <= state.ray_limit:
             error, ray = self._certificate(lambda ray: self.test.dual_infeasibility(ray[0]), unbounded=True)
             self._keep_ray(error, Status.DUAL_INFEASIBLE, ray)
-            state.dual_refused = state.dual_ray
+            state.dual_refused = 0.5 * state.dual_ray
         return self.ray is not None and self.ray[0] <= CERTAIN and self._finish_with_ray()
 
     def _keep_ray(self, error: float, status: Status, ray: Point4) -> None:
@@ -437,8 +437,8 @@ class Run:
         size = self.state.dual_ray if unbounded else self.state.primal_ray
         if is_certain(map(self.unscale, (point.without_small_entries(form, self.settings.tol), point))):
             pass
-        elif size > CLOSER * self._repaired[unbounded]:  # It is much like a ray that a repair has failed to mend.
-            pass
+        elif size > min(CLOSER * self._repaired[unbounded], self.state.tol_infeasible):
+            pass  # It is much like a ray that a repair has failed to mend, or an early one.
         elif not unbounded:
             repaired = ((x, repaired_multipliers(self.program, y, z), s) for x, y, z, s in rays[:])
             is_certain((x, y, z, s) for x, (y, z), s in repaired)

@@ -285,18 +285,21 @@ class Solution(Answer):
 
 
 def answer_at(
-    program: Any, status: Status, x: np.ndarray, multipliers: Ray, found: Residuals | None
+    program: Any, status: Status, x: np.ndarray, multipliers: Ray, found: Residuals | None, error: float = math.nan
 ) -> tuple[np.ndarray, Ray, tuple[float, float, float, float, float]]:
     """Return (x, multipliers, (objective, dual objective, primal residual, dual residual, gap)) of an answer.
 
-    A certificate is normalized and has one residual; all numbers that are not part of it are NaN.
+    A certificate is normalized and has one residual; all numbers that are not part of it are NaN.  Multipliers that are
+    normalized come with their `error`.
     """
     primal = dual = gap = objective = dual_objective = math.nan
     if found is not None:
         primal, dual, gap = found.relative
         objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
     elif status is Status.PRIMAL_INFEASIBLE:
-        multipliers, primal = primal_certificate(program, *multipliers)
+        primal = error
+        if math.isnan(error):
+            multipliers, primal = primal_certificate(program, *multipliers)
         x = np.full(program.n, np.nan)
     elif status is Status.DUAL_INFEASIBLE:
         (x,), dual = dual_certificate(program, x)

@@ -186,9 +186,12 @@ def dual_certificate(program: Any, x: np.ndarray, tol: float = 0.0) -> tuple[Ray
 def _best(
     slope_of: Callable[..., Slope], error: Callable[..., float], program: Any, given: Ray, plain: Ray, tol: float
 ) -> tuple[Ray, float]:
-    """Return the plain ray scaled to slope -1 and its error, or the given ray if its error is less than half of it."""
+    """Return the plain ray scaled to slope -1 and its error, or the given ray if its error is less than half of it.
+
+    The given ray is not tried if the plain one is certain.
+    """
     ray, found = certificate_of(slope_of, error, program, plain, tol)
-    if not all(map(np.array_equal, plain, given)):
+    if not found <= CERTAIN and not all(map(np.array_equal, plain, given)):
         other, as_given = certificate_of(slope_of, error, program, given, tol)
         if not found <= 2.0 * as_given:
             return other, as_given
