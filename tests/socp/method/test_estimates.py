@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import socp
-from socp.method.loop import FAR_RAY, GO_ON, RAY, RAY_FOUND, SOLVED, STALLED, judge, prepare_run
+from socp.method.loop import FAR_RAY, GO_ON, RAY, RAY_FOUND, RISEN, SOLVED, STALLED, judge, prepare_run
 from socp.verify.stopping import CONE, DUAL, GAP, ROWS, SCALES
 
 
@@ -99,8 +99,10 @@ def test_what_is_kept_and_decided():
     assert judged(last_progress=at - 10_000) == STALLED
     for name, refused, ray in (("primal", "primal_refused", rays[0]), ("dual", "dual_refused", rays[1])):
         if np.isfinite(ray):
-            far = state.point.kappa > state.point.tau and name == "dual"
-            limit = FAR_RAY if far else RAY
+            limit = FAR_RAY if name == "dual" else RAY
+            state.point.kappa = 0.99 * RISEN * state.point.tau
+            assert judged(tol_infeasible=1.01 * ray / limit, **{refused: 1.01 * ray}) == GO_ON
+            state.point.kappa = 1.01 * RISEN * state.point.tau
             assert judged(tol_infeasible=1.01 * ray / limit, **{refused: 1.01 * ray}) == RAY_FOUND
             other = {"dual_refused" if name == "primal" else "primal_refused": 0.0}
             assert judged(tol_infeasible=0.99 * ray / limit, **other) == GO_ON

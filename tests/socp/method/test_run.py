@@ -182,7 +182,7 @@ def test_the_loop_goes_on_after_a_claim_that_failed(name):
 def test_a_certificate_that_fails_is_sought_further(make, status):
     solver = Solver(make(np.random.default_rng(2)))
     first = solver.run()
-    test = Strict(solver.program, 9)
+    test = Strict(solver.program, 30)
     run = solver.run(test=test)
     assert first.status is run.status is status and run.trace.size > first.trace.size
 
@@ -408,6 +408,7 @@ def test_candidates_for_a_certificate_in_turn(hard):
     run.state.newton.last_dtau = 9.0  # left by an earlier run
     begin(run.state)
     assert run.state.newton.last_dtau == 1.0
+    run.state.primal_ray = run.state.dual_ray = run.state.tol_infeasible  # near enough for a repair
     far = 2.0 * CERTAIN
     for errors, unbounded, count in (
         ((far, np.inf), True, 8), ((np.inf, far), True, 8), ((far, far), False, 4),
