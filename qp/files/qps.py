@@ -397,15 +397,17 @@ def _matrix(entries: dict[tuple[int, int], float], shape: tuple[int, int]) -> sp
 def write_qps(program: QuadraticProgram, path: str | Path) -> None:
     """Write a quadratic program in free QPS, packed if `path` ends in ``.gz``; rows are R1, R2, ..., columns C1, ...
 
-    All numbers have all their digits; only the upper side of a row with two finite sides may be read with another
+    All numbers have all their digits; only the larger side of a row with two finite sides may be read with another
     last digit, as the format stores the difference of the sides.  Rows without sides become N rows, which readers
     ignore, and a row with l > u becomes two rows.  A `LowRank` P is written as a full matrix.  A program with
     `maximize = True` is written as the maximization that it was read from.
     """
     sign = -1.0 if program.maximize else 1.0
     A, l, u = _without_crossed_rows(program)
-    kind = np.where(l == u, "E", np.where(np.isfinite(l), "G", np.where(np.isfinite(u), "L", "N")))
-    rhs = np.where(np.isfinite(l), l, np.where(np.isfinite(u), u, 0.0))
+    # The side of the smaller size is stored itself: the difference of -1e17 and 3 is that of -1e17 and 0.
+    is_lower = np.isfinite(l) & ~(np.isfinite(u) & (np.abs(u) < np.abs(l)))
+    kind = np.where(l == u, "E", np.where(is_lower, "G", np.where(np.isfinite(u), "L", "N")))
+    rhs = np.where(is_lower, l, np.where(np.isfinite(u), u, 0.0))
     two_sided = np.isfinite(l) & np.isfinite(u) & (l != u)
 
     parts = ["NAME", *(["OBJSENSE", " MAX"] if program.maximize else []), "ROWS", " N OBJ"]
