@@ -536,7 +536,7 @@ def test_netlib_infeasible_is_infeasible(tmp_path):
 
 def test_the_small_side_of_a_range_survives_a_huge_one(tmp_path):
     program = qp.QuadraticProgram(None, [1.0, 1.0], np.eye(2), l=[-1e17, 3.3], u=[3.3, 1e17])
-    qp.write(program, tmp_path / "huge.mps")
-    again = qp.read(tmp_path / "huge.mps")
+    qp.files.mat.write(program, tmp_path / "huge.mps")
+    again = qp.files.mat.read(tmp_path / "huge.mps")
     np.testing.assert_array_equal([again.u[0], again.l[1]], [3.3, 3.3])
     np.testing.assert_allclose([again.l[0], again.u[1]], [-1e17, 1e17], rtol=1e-15)
