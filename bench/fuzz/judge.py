@@ -78,6 +78,8 @@ def judge(case: Case, answer: Answer) -> Verdict:
     be right.  If an answer is expected (data within 1e4 of one), it must make a claim, and the claim must not
     contradict the planted answer.
     """
+    if answer.status is Status.PRIMAL_INFEASIBLE and _has_crossed_sides(case.program):
+        return Verdict(CERTIFIED, "", case.expected, None)  # Sides that cross need no certificate.
     exactly = truth(case, answer)
     name, why = _name_and_reason(case, answer, exactly)
     return Verdict(name, why, case.expected, exactly)
@@ -117,8 +119,6 @@ def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
     program, promised = case.program, float(case.settings.get("tol_infeasible", _tol(case)))
     is_ray = answer.status is Status.DUAL_INFEASIBLE
     ray = (answer.x,) if is_ray else (answer.y, answer.z)
-    if not is_ray and isinstance(program, qp.QuadraticProgram) and _has_crossed_sides(program):
-        return Truth(0.0, np.inf, False, (0.0,))  # Such sides need no certificate.
     slope, error = (exact.unboundedness if is_ray else exact.infeasibility)(program, *ray)
     faults = [] if error <= 2.0 * promised else [f"{answer.status.value} is not so"]
     if not abs(slope + 1.0) <= SLOPE + _rounding_of_slope(program, ray):
@@ -136,8 +136,10 @@ def _truth_of_certificate(case: Case, answer: Answer) -> Truth:
     return Truth(error / promised, np.inf, False, (error,), tuple(faults))
 
 
-def _has_crossed_sides(program: qp.QuadraticProgram) -> bool:
-    return bool((program.l > program.u).any() or (program.lb > program.ub).any())
+def _has_crossed_sides(program: Program) -> bool:
+    return isinstance(program, qp.QuadraticProgram) and bool(
+        (program.l > program.u).any() or (program.lb > program.ub).any()
+    )
 
 
 def _rounding_of_slope(program: Program, ray: Sequence[np.ndarray | None]) -> float:

@@ -18,7 +18,7 @@ from ..answers import exclusion
 from ..answers.answer import Answer
 from ..answers.exclusion import WEIGHT
 from ..answers.program import Program, linear_name
-from ..answers.verify import verify
+from ..answers.verify import objective_unit, verify
 from . import challenge
 from .judge import DEFAULT_TOL, EXCUSE
 from .points import times
@@ -103,8 +103,9 @@ def _both_optimal(program: Program, one: Any, other: Any, same_units: bool) -> O
             residual = max(residual, verify(program, answer.x, answer.y, answer.z).worst / DEFAULT_TOL)
     distance = max(over, residual)
     words = f"objectives {f:.10g} and {g:.10g}, residuals up to {residual:.1f} tol"
-    if slope < SMALL and off > OWN * size and not excused:
-        return Outcome(DISAGREE, off / (OWN * size), f"small objectives differ: {words}")
+    most = max(OWN * size, 4.0 * DEFAULT_TOL * objective_unit(program))  # what the test promises of small objectives
+    if slope < SMALL and off > most and not excused:
+        return Outcome(DISAGREE, off / most, f"small objectives differ: {words}")
     curvature = _least_curvature(program.P)
     apart = float(np.abs(one.x - other.x).max(initial=0.0))
     if curvature > 0.0 and distance <= NEAR:

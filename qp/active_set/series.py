@@ -128,7 +128,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     measure_sides(lb, ub, x, dual[:size], lost, lost, CONE, found)
     add_both(indptr, rows, np.ones(size), x, y, Ax, dual)
     measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
-    measure_gradient(Px, q, x, lost, dual, found)
+    measure_gradient(Px, q, x, lost, 0.0, dual, found)
     return meets(found, series.tol, np.inf)
 
 

@@ -91,7 +91,7 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
             measure_slacks(start, second_order, u[p:m], batch.s[i], y[p:m], w.rows[: 3 * (m - p)], nothing, found)
         else:
             measure_sides(l[m:], u[m:], x, y[m:], nothing, nothing, CONE, found)
-        measure_gradient(w.Px, q, x, nothing, w.dual, found)
+        measure_gradient(w.Px, q, x, nothing, 0.0, w.dual, found)
         if batch.code[i] == OPTIMAL and not meets(found, w.tol, w.tol_abs):
             batch.code[i] = FAILED
         rows, cone = found[ROWS] / found[SCALES + ROWS], found[CONE] / found[SCALES + CONE]

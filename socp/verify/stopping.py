@@ -314,9 +314,8 @@ def measure(
     for block, v, own in zip(blocks, multipliers, lost):
         rows.append(block.measure(x, v, s, own, dual, found) if v.size else NO_VALUES)
     Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
-    measure_gradient(Px, program.cost, x, lost_dual, dual, found)
-    measured = Residuals._make(found.tolist())
-    return measured._replace(gap=0.0) if measured.gap <= lost_gap else measured, dual, rows
+    measure_gradient(Px, program.cost, x, lost_dual, lost_gap, dual, found)
+    return Residuals._make(found.tolist()), dual, rows
 
 
 def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: np.ndarray) -> list[Any]:
@@ -438,11 +437,13 @@ def measure_slacks(
 
 
 @kernel
-def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Floats, found: Floats) -> None:
+def measure_gradient(
+    Px: Floats, c: Floats, x: Floats, lost: Floats, lost_gap: float, dual: Floats, found: Floats
+) -> None:  # fmt: skip
     """Measure the residual of Px + c + A'y + G'z, the objectives and the gap: the last part of the test.
 
     `dual` is A'y + G'z at first; errors follow Px and `dual`.  The first half of `dual` becomes the rounded residual.
-    The scale of the dual residual is the `objective_unit` at first.
+    The scale of the dual residual is the `objective_unit` at first.  A gap up to `lost_gap` is rounding.
     """
     unit = found[SCALES + DUAL]
     n, worst, size, trap, hidden = c.size, 0.0, 0.0, 0.0, 0.0  # hidden: max |x_j r_j| for the gradient r
@@ -462,10 +463,9 @@ def measure_gradient(Px: Floats, c: Floats, x: Floats, lost: Floats, dual: Float
     primal = rounded(primal, sum_error(half, cx, primal) + (0.5 * xPx_low + cx_low))
     below = rounded(below, sum_error(half, gv, below) + (0.5 * xPx_low + gv_low))
     found[DUAL], found[SCALES + DUAL] = max(found[DUAL], worst) + trap, unit + size
-    found[GAP], found[SCALES + GAP] = (
-        max(abs(rounded(gap, gap_low)), HIDDEN * hidden),
-        unit + max(abs(primal), abs(below)),
-    )
+    gap = abs(rounded(gap, gap_low))
+    found[GAP] = max(0.0 if gap <= lost_gap else gap, HIDDEN * hidden)
+    found[SCALES + GAP] = unit + max(abs(primal), abs(below))
     found[OBJECTIVES], found[OBJECTIVES + 1] = primal, -below
 
 
