@@ -131,10 +131,11 @@ class Lane:
             tol * (tau + (np.abs(Gx) * unit)[g].max(initial=0.0)), tol_abs * tau) for g in groups]  # fmt: skip
         gradient = [self.q * tau, self.Px]
         size = max((np.abs(part) * dual_unit).max() for part in gradient)
+        hidden = 0.01 * np.abs(self.x * self.rd).max() / tau**2  # what dual residuals hide of the gap
         small += [
             bounds <= min(tol * tau, tol_abs * tau),
             (np.abs(self.rd) * dual_unit).max() <= min(tol * (tau + size), tol_abs * tau),
-            abs(primal - dual) <= min(tol * (1.0 + max(abs(primal), abs(dual))), tol_abs),
+            max(abs(primal - dual), hidden) <= min(tol * (1.0 + max(abs(primal), abs(dual))), tol_abs),
         ]
         if all(small):
             return OPTIMAL
