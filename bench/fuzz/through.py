@@ -27,7 +27,7 @@ from . import catalogue
 from .case import OPTIMAL, Case, Planted
 from .changes import CHANGES, FORM, UNITS, Changed, arguments_of
 from .doors import DOORS
-from .judge import WRONG, judge
+from .judge import WRONG, has_crossed_sides, judge
 from .points import Generator
 from .same import AGREE, DISAGREE, compare
 
@@ -80,6 +80,8 @@ def through(rng: Generator, case: Case, every: bool = False) -> Iterator[Passage
                 yield Passage(REFERENCE, name, DISAGREE, np.inf, f"{type(error).__name__}: {error}")
             continue
         if change is None or (_infinite(change.program) != _infinite(case.program) and CHANGES[name][1] == UNITS):
+            continue
+        if has_crossed_sides(change.program) and not has_crossed_sides(case.program):  # whole numbers on one side only
             continue
         held = reference
         if change.against is not None:
