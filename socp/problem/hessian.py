@@ -18,7 +18,7 @@ from ..compiled.memory import check_room
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_both, add_rows
 from ..linalg.csc import csc, have_entries, multiply_transposed
-from ..linalg.vectors import NO_VALUES
+from ..linalg.vectors import NO_VALUES, infinity_norm
 from .checks import (
     EPS,
     FLOAT,
@@ -407,10 +407,10 @@ class WithHessian:
     @property
     def objective_unit(self) -> float:
         """Size that the stopping test adds to the sizes of the objective's terms; see `objective_unit`."""
-        largest = float(np.abs(self.cost).max(initial=0.0))
+        largest: float = infinity_norm(self.cost)
         if largest < SMALL:  # The largest entry of a semidefinite P is on its diagonal.
             P = self.hessian
-            largest = max(largest, P.largest if P.is_sparse else float(np.abs(P.diagonal()).max(initial=0.0)))
+            largest = max(largest, infinity_norm(P.values if P.is_sparse else np.ascontiguousarray(P.diagonal())))
         return float(objective_unit(largest))
 
 
