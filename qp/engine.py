@@ -23,12 +23,12 @@ from .active_set.small import DualActiveSet, small_method
 from .active_set.working_set import WorkingSet
 from .plan.choice import choose_method
 from .problem.program import QuadraticProgram
-from .problem.solution import Solution, solution_at
+from .problem.solution import Point, Solution, solution_at
 from .problem.starts import completed, near_point, start_of
-from .problem.stopping import Point, ProgramTest
 from .reduce.cone_form import ConeForm, SidesProgram, reduced
 from .reduce.crossing import Crossing, crossing_of, infeasible
 from .reduce.presolve import Presolve, presolve
+from .reduce.stopping import ProgramTest
 
 
 class Engine(SetUpOnce):

@@ -1,7 +1,8 @@
-"""The rooms of the engine: the order of their imports and their sizes, as stated in docs/architecture.md."""
+"""Imports run one way; the rooms of the engine have the order and the sizes that docs/architecture.md states."""
 
 import ast
 import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,13 @@ PACKAGES = ("socp", "qp", "models", "bench")
 GROWTH = 1.1  # allowed growth of a room beyond its line in the table
 
 FILES = {path.relative_to(ROOT): path.read_text("utf-8") for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
+GATHERED = {Path(name) / "__init__.py" for name in PACKAGES}  # a package re-exports from all its rooms
 MODULES = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
 
 
 def room_of(path):
     """Return the room of a file: its folder or file in the engine, or the package models or bench."""
     return "/".join(path.parts[:2]) if path.parts[0] in ("socp", "qp") else path.parts[0]
-
-
-def is_for_types(node):
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
 def named(path, node):
@@ -38,14 +36,9 @@ def named(path, node):
 
 
 def targets(path, text):
-    """Return the files of the project that a file imports or names, except imports for types only."""
-    waiting, found = [ast.parse(text)], set()
-    while waiting:
-        node = waiting.pop()
-        if not is_for_types(node):
-            found |= {MODULES[name] for name in named(path, node) if name in MODULES}
-            waiting.extend(ast.iter_child_nodes(node))
-    return found - {path}
+    """Return the files of the project that a file imports or names, imports for types included."""
+    names = [name for node in ast.walk(ast.parse(text)) for name in named(path, node)]
+    return {MODULES[name] for name in names if name in MODULES} - {path}
 
 
 def table():
@@ -59,11 +52,23 @@ def table():
 def back(files, rooms):
     """Return [(file, imported file)] of the imports of a later room or of a higher package."""
     place = {room: k for k, room in enumerate([*rooms, "models", "bench"])}
-    gathered = {Path(name) / "__init__.py" for name in PACKAGES}  # a package re-exports from all its rooms
     return sorted(
-        (str(path), str(target)) for path, text in files.items() if path not in gathered
-        for target in targets(path, text) - gathered if place[room_of(target)] > place[room_of(path)]
+        (str(path), str(target)) for path, text in files.items() if path not in GATHERED
+        for target in targets(path, text) - GATHERED if place[room_of(target)] > place[room_of(path)]
     )  # fmt: skip
+
+
+def circle(files, part_of):
+    """Return the parts, as `part_of` names the part of a file, on a circle of imports, or [] if there is none."""
+    graph = {}
+    for path, text in files.items():
+        if path not in GATHERED:
+            graph.setdefault(part_of(path), set()).update(map(part_of, targets(path, text) - GATHERED))
+    try:
+        TopologicalSorter({part: others - {part} for part, others in graph.items()}).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
 
 
 def lines_of_rooms():
@@ -83,6 +88,21 @@ def test_no_import_runs_back():
     assert back(FILES, [room for room, _ in table()]) == []
 
 
+@pytest.mark.parametrize("part_of", [str, lambda path: "/".join(path.parts[:2])], ids=["files", "folders"])
+def test_no_import_runs_in_a_circle(part_of):
+    assert circle(FILES, part_of) == []
+
+
+@pytest.mark.parametrize("under", ["", "if TYPE_CHECKING:\n    ", "def late():\n    "])
+def test_a_circle_is_seen(under):
+    files = {Path("models/svm/kernels.py"): "", Path("models/base/rows.py"): "from ..svm import kernels"}
+    assert circle(files, str) == []
+    files[Path("models/svm/kernels.py")] = under + "from ..base.rows import Rows"
+    assert set(circle(files, str)) == set(map(str, files))
+    files[Path("models/svm/margin.py")] = files.pop(Path("models/svm/kernels.py"))
+    assert circle(files, str) == [] and set(circle(files, lambda path: path.parts[1])) == {"svm", "base"}
+
+
 def test_no_room_grows_unseen():
     lines = lines_of_rooms()
     assert [(room, lines[room]) for room, most in table() if lines[room] > GROWTH * most] == []
@@ -92,9 +112,9 @@ def test_no_room_grows_unseen():
     "from ..solver import Solver", "from socp import solver", "import socp.solver", "from .. import solver",
     "def late():\n    from ..solver import Solver", "importlib.import_module('socp.solver')",
     "KERNELS = ('qp.reduce.removal.remove_rows',)", "import models.svm",
+    "if TYPE_CHECKING:\n    from ..solver import Solver",
 ])  # fmt: skip
 def test_an_import_that_runs_back_is_seen(text):
     path, rooms = Path("socp/kkt/base.py"), [room for room, _ in table()]
     assert [source for source, _ in back({path: text}, rooms)] == [str(path)]
-    assert back({path: f"if TYPE_CHECKING:\n    {text.splitlines()[-1].strip()}"}, rooms) == []
     assert back({path: "from ..linalg.csc import csc\nimport numpy\n'socp.cones.product'"}, rooms) == []

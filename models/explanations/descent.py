@@ -1,7 +1,7 @@
 r"""Coordinate descent for explanations of sparse samples: no matrix of inner products is formed.
 
 With u = (alpha_i y_i, lambda_j) and the rows F = (x_i, d_j), the dual of `program` is the dual of
-`svm.coordinate_descent` with one more row,
+`svm.linear_dual` with one more row,
 
     minimize  1/2 |F'u|^2 - sum_i y_i u_i (+ sum_j lambda_j^2 / (4 Q_j)),   low <= u <= high,   sum_i u_i = 0
 
@@ -18,7 +18,8 @@ import scipy.sparse as sp
 
 import qp
 
-from ..svm.coordinate_descent import LEAST_VIOLATION, Answer, Dual, descend
+from ..svm.coordinate_descent import LEAST_VIOLATION, coordinates_of, descend, take_newton_steps
+from ..svm.linear_dual import Answer, Dual
 from ..svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 PENALTY = 1.0  # B of the method of multipliers
@@ -45,7 +46,7 @@ class Descent:
         high = np.concatenate([np.maximum(0.0, self.C * self.y), most])
         self.dual = Dual(self.F, 0.0, self.q, 0.0, damping, low, high)
         step = Dual(self.rows, 0.0, self.q - self.b * self.row, 0.0, damping, low, high)
-        state, goal, done, best = step.coordinates(0), 0.1, 0, None
+        state, goal, done, best = coordinates_of(step, 0), 0.1, 0, None
         state.beta[:] = np.clip(self.u, low, high)
         state.w[:] = step.weights(state.beta)
         while True:
@@ -53,7 +54,7 @@ class Descent:
             count = descend(state, goal, allowed)
             done += count
             if count == allowed and done % NEWTON_EVERY == 0:  # descent is slow
-                found = step.newton(step.measured(state.beta.copy(), done), tol)
+                found = take_newton_steps(step, step.measured(state.beta.copy(), done), tol)
                 state.beta[:], state.w[:] = found.beta, found.w
             if self.bias:
                 self.b += PENALTY * float(state.w[-2])

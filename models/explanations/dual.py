@@ -21,9 +21,10 @@ from ..base.estimator import GOOD, warn_unconverged, warn_unless_good
 from ..base.validation import as_dense
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
-from ..svm.coordinate_descent import Answer
+from ..svm.dual import MarginDual
 from ..svm.kernels import Kernel, inner_products
-from ..svm.margin import MarginDual, intercept_of, low_rank_pays
+from ..svm.linear_dual import Answer
+from ..svm.margin import intercept_of, low_rank_pays
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
 from .descent import Descent
 
@@ -231,7 +232,7 @@ class ExplainedMargin:
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the kinds of the samples, alpha and lambda, as `svm.margin.MarginDual.sort_out` does for alpha alone."""
+    """Return the kinds of the samples, alpha and lambda, as `svm.multipliers.sort_out` does for alpha alone."""
     program, alpha, multipliers = dual.program, solution.x[:samples], solution.x[samples:]
     C, most = program.ub[:samples], program.ub[samples:]
     kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])

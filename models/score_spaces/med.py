@@ -20,7 +20,8 @@ from ..base.progress import History
 from ..base.validation import as_dense
 from ..numerics.newton_minimizer import factored, minimize
 from ..programs.score_spaces import med_newton_program, med_program
-from ..svm.margin import MarginDual, product_of
+from ..svm.dual import MarginDual
+from ..svm.margin import product_of
 
 PRIMAL_STEPS = 50
 MOST_FEATURES = 2  # features per sample up to which the primal is minimized first

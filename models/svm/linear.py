@@ -14,7 +14,8 @@ from ..base.groups import EngineParameters, InterceptParameters, WeightParameter
 from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.validation import as_generator, as_targets, as_weights
-from .coordinate_descent import Answer, Dual, solve
+from .coordinate_descent import solve
+from .linear_dual import Answer, Dual
 
 FINITE = "C must be finite: a hard margin has no bound on its multipliers; use SVC(C=inf) or SVR(C=inf)"
 
@@ -103,7 +104,7 @@ class LinearMachine(Estimator):
 
     @property
     def program_(self) -> qp.QuadraticProgram:
-        """Dual program of the last machine; see `models.svm.coordinate_descent`."""
+        """Dual program of the last machine; see `models.svm.linear_dual`."""
         return self._last("_dual").program()
 
     @property

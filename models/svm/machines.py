@@ -14,8 +14,9 @@ import qp
 from ..base.estimator import Estimator, warn_unless_good
 from ..base.multiclass import spread
 from ..programs.margins import dual_program, nu_dual
+from .dual import NOT_SEPARABLE, MarginDual
 from .kernel_expansion import PAIRWISE, KernelExpansion
-from .margin import NOT_SEPARABLE, Form, Machine, Margin, MarginDual, largest_margin, machine_of
+from .margin import Form, Machine, Margin, largest_margin, machine_of
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
 

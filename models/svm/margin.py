@@ -5,7 +5,6 @@ The primal is in the features, or in the features F of a factor of the kernel ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,23 +13,19 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 import qp
-import socp
 
-from ..base.estimator import is_good, uninterrupted
+from ..base.estimator import is_good
 from ..base.validation import as_dense, check_choice
 from ..programs.margins import dual_program, primal_program
+from .dual import NOT_SEMIDEFINITE, NOT_SEPARABLE, MarginDual, checked
 from .kernels import Kernel
-from .multipliers import NOT_SUPPORT, ON_MARGIN, SETTLED, settle, tell_apart
+from .multipliers import NOT_SUPPORT, ON_MARGIN, sort_out
 
 Form = Literal["auto", "dual", "primal"]
 FORMS = get_args(Form)
 FEWEST_TO_FACTOR = 4  # samples per feature from which the dual uses the low rank of the kernel matrix
 FEWEST_TO_STAY_SPARSE = 2  # samples per feature from which sparse samples are solved in the primal
 FACTOR_TOL = 1e-13  # relative to the largest diagonal entry of K: smaller pivots count as zero
-NOT_SEMIDEFINITE = "the matrix of the kernel must be positive semidefinite, but it is not"
-NOT_SEPARABLE = (
-    "the classes cannot be separated, as the hard margin (C=inf) asks for: give a finite C, or another kernel"
-)
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,7 @@ class Machine:
     ----------
     coefficients : array, shape (samples,)
         alpha_i y_i, in a regression alpha_i - alpha*_i; exactly zero unless sample i is a support vector, exactly
-        C_i y_i at the bound, unless `MarginDual.sort_out` must keep the engine's values.
+        C_i y_i at the bound, unless `multipliers.sort_out` must keep the engine's values.
     intercept : float
     kinds : array of int, shape (samples,)
         NOT_SUPPORT, ON_MARGIN (0 < alpha_i < C_i), INSIDE_MARGIN (alpha_i = C_i, xi_i <= 1), WRONG_SIDE (xi_i > 1).
@@ -107,86 +102,6 @@ class Machine:
     program: qp.QuadraticProgram
     solution: qp.Solution
     rho: float = 1.0
-
-
-class MarginDual:
-    """Dual of a margin: min 1/2 v'Pv + q'v  subject to  l <= A v <= u,  lower <= v <= upper.
-
-    Unless P is known to be positive `semidefinite` the engine tests it; `infeasible` is the message of the ValueError
-    that an infeasible program raises.
-    """
-
-    solver: qp.Solver | None = None
-
-    def __init__(
-        self, program: qp.QuadraticProgram, settings: dict[str, Any], semidefinite: bool = False,
-        infeasible: str = NOT_SEPARABLE,
-    ) -> None:  # fmt: skip
-        self.program, self.infeasible = program, infeasible
-        self.settings = {"check_convexity": not (semidefinite or isinstance(program.P, qp.LowRank)), **settings}
-        self._A: np.ndarray | None = None
-
-    @property
-    def q(self) -> np.ndarray:
-        return self.program.q
-
-    @property
-    def A(self) -> np.ndarray:
-        if self._A is None:
-            self._A = np.asarray(self.program.A.toarray())
-        return self._A
-
-    def solve(self, warm_start: bool | np.ndarray = False) -> qp.Solution:
-        """Solve the dual, from its last answer if `warm_start` is True, or from `warm_start` if it is an array.
-
-        Raises
-        ------
-        ValueError
-            The program is infeasible, or P not positive semidefinite.
-        """
-        return checked(lambda: self._solver().solve(warm_start), self.infeasible)
-
-    def _solver(self) -> qp.Solver:
-        if self.solver is None:
-            self.solver = qp.Solver(self.program, **self.settings)
-        return self.solver
-
-    def update(self, **data: Any) -> None:
-        """Replace data of the program, as `qp.Solver.update` does."""
-        solver = self._solver()
-        solver.update(**data)
-        self.program, self._A = solver.program, None
-
-    def gradient(self, v: np.ndarray) -> np.ndarray:
-        """Return P v + q."""
-        P: Any = self.program.P
-        return P @ v + self.q  # type: ignore[no-any-return]
-
-    def among(self, free: np.ndarray) -> np.ndarray:
-        """Return rows and columns `free` of P as a dense array."""
-        P: Any = self.program.P
-        if isinstance(P, qp.LowRank):
-            return P.F[free] @ P.F[free].T + np.diag(P.d[free])  # type: ignore[no-any-return]
-        if isinstance(P, qp.KernelMatrix):
-            return P.among(free)
-        return as_dense(P[np.ix_(free, free)])
-
-    def sort_out(
-        self, v: np.ndarray, violation: np.ndarray, solution: qp.Solution | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (kinds, v with exact zeros and bounds, P v + q at that v); the lower bounds are zero.
-
-        `violation` is 1 - y_i f(x_i).  `solution` is the solution with this v, if the program was solved: if nothing
-        moves, its multipliers give the gradient.  If the multipliers between the bounds cannot be settled (they are too
-        many, or one would leave its bounds), v stays as the engine returned it, within its bounds, and only `kinds`
-        tells which multipliers should be at a bound.
-        """
-        kinds, clean = tell_apart(v, self.program.ub, violation)
-        if solution is not None and solution.dual_residual <= SETTLED and np.array_equal(clean, v):
-            return kinds, v, -(solution.z_bounds + solution.y @ self.A)
-        settled = settle(clean, kinds == ON_MARGIN, np.zeros(v.size), self.program.ub, self)
-        v = np.clip(v, 0.0, self.program.ub) if settled is None else settled
-        return kinds, v, self.gradient(v)
 
 
 def product_of(features: Any) -> np.ndarray | qp.LowRank:
@@ -227,7 +142,7 @@ def machine_of(
     violation: np.ndarray,
 ) -> Machine:  # fmt: skip
     """Return the machine with the multipliers `v` and the violations, xi where they are positive."""
-    kinds, v, gradient = dual.sort_out(v, violation, solution if program is dual.program else None)
+    kinds, v, gradient = sort_out(dual, v, violation, solution if program is dual.program else None)
     sides = v.size // margin.X.shape[0]
     coefficients = (margin.signs * v).reshape(sides, -1).sum(axis=0)
     squared = max(float(v @ (gradient - dual.q)), 0.0)
@@ -255,19 +170,6 @@ def features_of(K: np.ndarray) -> np.ndarray:
     if info < 0 or np.abs(F @ F.T - K).max(initial=0.0) > 1e-8 * np.abs(K).max(initial=0.0):
         raise ValueError(NOT_SEMIDEFINITE)
     return F
-
-
-def checked(run: Callable[[], qp.Solution], infeasible: str = NOT_SEPARABLE) -> qp.Solution:
-    """Return the solution of `run`; raise ValueError if the program is infeasible or P indefinite."""
-    try:
-        solution = uninterrupted(run())
-    except socp.ProgramError as error:
-        if "semidefinite" in str(error):
-            raise ValueError(NOT_SEMIDEFINITE) from error
-        raise
-    if solution.status.is_infeasible:
-        raise ValueError(infeasible)
-    return solution
 
 
 def intercept_of(left: np.ndarray, y: np.ndarray, kinds: np.ndarray) -> float:

@@ -11,13 +11,12 @@ With G = (s_i s_j k(x_i, x_j)) these are the conditions that s_i f(x_i) = 1 on t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.linalg import lapack
 
-if TYPE_CHECKING:
-    from .margin import MarginDual
+import qp
+
+from .dual import MarginDual
 
 NOT_SUPPORT, ON_MARGIN, INSIDE_MARGIN, WRONG_SIDE = range(4)
 KINDS = np.array(["none", "margin", "inside", "wrong"])
@@ -69,3 +68,21 @@ def settle(
     left = np.abs(target - system @ step)[: free.size].max()
     inside = (moved[free] > lower[free]).all() and (moved[free] < upper[free]).all()
     return moved if inside and left < short else None
+
+
+def sort_out(
+    dual: MarginDual, v: np.ndarray, violation: np.ndarray, solution: qp.Solution | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (kinds, v with exact zeros and bounds, P v + q at that v); the lower bounds are zero.
+
+    `violation` is 1 - y_i f(x_i).  `solution` is the solution with this v, if the program was solved: if nothing
+    moves, its multipliers give the gradient.  If the multipliers between the bounds cannot be settled (they are too
+    many, or one would leave its bounds), v stays as the engine returned it, within its bounds, and only `kinds`
+    tells which multipliers should be at a bound.
+    """
+    kinds, clean = tell_apart(v, dual.program.ub, violation)
+    if solution is not None and solution.dual_residual <= SETTLED and np.array_equal(clean, v):
+        return kinds, v, -(solution.z_bounds + solution.y @ dual.A)
+    settled = settle(clean, kinds == ON_MARGIN, np.zeros(v.size), dual.program.ub, dual)
+    v = np.clip(v, 0.0, dual.program.ub) if settled is None else settled
+    return kinds, v, dual.gradient(v)

@@ -14,10 +14,11 @@ from ..base.groups import EngineParameters, WeightParameters
 from ..base.parameters import Positive, fitted, parameters
 from ..base.validation import as_dense, as_weights, check_same_length
 from ..programs.successors import multi_task_dual, of_tasks
+from .dual import MarginDual
 from .groups import KernelParameters
 from .kernels import Kernel, KernelChoice, make_kernel
-from .margin import MarginDual, intercept_of, low_rank_pays, product_of
-from .multipliers import KINDS
+from .margin import intercept_of, low_rank_pays, product_of
+from .multipliers import KINDS, sort_out
 
 
 @parameters
@@ -164,7 +165,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
             P = y[:, None] * K * y
         dual = MarginDual(multi_task_dual(P, y, task, weights), settings, self.kernel_.is_semidefinite)
         self._keep_answer(dual.program, dual.solve())
-        kinds, alpha, gradient = dual.sort_out(self.solution_.x, self.solution_.z_bounds, self.solution_)
+        kinds, alpha, gradient = sort_out(dual, self.solution_.x, self.solution_.z_bounds, self.solution_)
         coefficients, left = alpha * y, -y * gradient
         groups = [np.flatnonzero(task == t) for t in range(count)]
         self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) for at in groups])

@@ -13,10 +13,12 @@ from ..base.groups import EngineParameters
 from ..base.parameters import Share, fitted, parameters
 from ..base.validation import as_weights, warn
 from ..programs.margins import one_class
+from .dual import MarginDual
 from .groups import KernelParameters
 from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import KernelChoice
-from .margin import Margin, MarginDual, intercept_of
+from .margin import Margin, intercept_of
+from .multipliers import sort_out
 
 CACHE = 200.0  # megabytes for rows of the kernel matrix
 EDGE = 1e-9  # relative distance of offset_ below rho, so that rounding leaves samples on the edge inside
@@ -97,7 +99,7 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
             warn(NO_SIDE)
         else:
             # alpha / rho solves the dual of the margin w'phi(x_i) >= 1 without b, with C = c / rho.
-            kinds, alpha, values = dual.sort_out(self.solution_.x, self.solution_.z_bounds / rho, self.solution_)
+            kinds, alpha, values = sort_out(dual, self.solution_.x, self.solution_.z_bounds / rho, self.solution_)
             self.offset_ = -intercept_of(-values, ones, kinds) * (1.0 - EDGE)
         self.intercept_ = np.array([-self.offset_])
         kept = alpha > 0.0

@@ -26,9 +26,10 @@ from ..base.multiclass import check_classes_left, class_weights, stratified_fold
 from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program
+from .dual import NOT_SEMIDEFINITE, MarginDual
 from .groups import MachineParameters, WorkingSetParameters
 from .kernels import Kernel, KernelChoice
-from .margin import NOT_SEMIDEFINITE, MarginDual, intercept_of
+from .margin import intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
 from .svc import SVC, MarginClassifier

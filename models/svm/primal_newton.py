@@ -1,6 +1,6 @@
 r"""Newton's method in the primal for linear machines (Mangasarian 2002; Keerthi and DeCoste 2005; Yan and Li 2020).
 
-With r_i = q_i - w'x_i and b_i(r) = r_i moved by epsilon towards 0, the primal of `coordinate_descent` is
+With r_i = q_i - w'x_i and b_i(r) = r_i moved by epsilon towards 0, the primal of `linear_dual` is
 
     minimize  f(w) = 1/2 |w|^2 + sum_i max_beta [beta b_i(r_i) - d_i beta^2 / 2],    low_i <= beta <= high_i
 
@@ -21,22 +21,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.exponential import larger, smaller
-from socp.compiled.kernels import kernel
-from socp.compiled.signatures import Floats
-from socp.compiled.structures import Structure, floats, number
-
 from ..base.rows import rows_of
 from ..numerics.logistic_kernels import multiply_two_class_hessian
 from ..numerics.newton_minimizer import add_gram, factored, solve_conjugate_gradients
-
-if TYPE_CHECKING:
-    from .coordinate_descent import Answer, Dual
+from .linear_dual import Answer, Dual, respond
 
 STEPS = 50  # most Newton steps in a round
 PATIENCE = 5  # rounds of the proximal point method without a smaller gap after which it ends
@@ -51,32 +44,6 @@ STRIDE, FEWEST_SAMPLED, SAMPLES_A_FEATURE = 8, 500, 16  # of `start`: largest st
 START_SHARE = 0.9  # the start ends when a step leaves more than this share of its objective and of its gap
 LINE_STEPS = 60
 FLAT = 1e-6  # slopes up to this, relative to the slope at the start of the line, count as zero
-
-
-class Losses(Structure):
-    """Losses max_beta [beta_i r_i - epsilon |beta_i| - d_i beta_i^2 / 2] over low_i <= beta_i <= high_i."""
-
-    damping, inverse, low, high = floats(), floats(), floats(), floats()  # inverse: 1 / d, huge where d = 0
-    epsilon = number()
-
-
-@kernel
-def respond(losses: Losses, r: Floats, moved: Floats, t: float, beta: Floats, along: Floats) -> float:
-    """Set `beta` to the maximizing multipliers at r - t moved; return the sum of the losses there.
-
-    along := (beta'moved, -d(beta'moved) / dt).
-    """
-    damping, inverse, low, high, epsilon = losses.damping, losses.inverse, losses.low, losses.high, losses.epsilon
-    total, pull, bend = 0.0, 0.0, 0.0
-    for i in range(r.size):
-        left = r[i] - t * moved[i]
-        left = larger(left - epsilon, smaller(left + epsilon, 0.0))
-        beta[i] = smaller(larger(left * inverse[i], low[i]), high[i])
-        total += beta[i] * (left - 0.5 * damping[i] * beta[i])
-        pull += beta[i] * moved[i]
-        bend += moved[i] * moved[i] * inverse[i] if low[i] < beta[i] < high[i] and left != 0.0 else 0.0
-    along[0], along[1] = pull, bend
-    return total
 
 
 def minimize_losses(

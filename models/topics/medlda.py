@@ -13,7 +13,8 @@ from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import class_scores
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..programs.score_spaces import crammer_singer_dual
-from ..svm.margin import MarginDual, product_of
+from ..svm.dual import MarginDual
+from ..svm.margin import product_of
 from .topics import LatentDirichletAllocation, TopicParameters
 
 

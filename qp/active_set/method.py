@@ -34,8 +34,8 @@ from socp.problem.status import Status
 from socp.verify.stopping import Residuals
 
 from ..problem.program import QuadraticProgram
-from ..problem.solution import Solution, solution_at
-from ..problem.stopping import Point, ProgramTest
+from ..problem.solution import Point, Solution, solution_at
+from ..reduce.stopping import ProgramTest
 from .boxed import Block, BoxedProgram, Face
 from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, begin, next_round
 

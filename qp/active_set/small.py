@@ -36,8 +36,7 @@ from ..plan.choice import choose_method
 from ..problem.derivatives import linearize as linearize_program
 from ..problem.packed import Parts, empty_block, fill, parts_of, unpack
 from ..problem.program import NO_LOWER, NO_UPPER, QuadraticProgram
-from ..problem.solution import Solution, solution_at
-from ..problem.stopping import Point
+from ..problem.solution import Point, Solution, solution_at
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
 from .dual import BESIDE, LOWER, MOST_PROXIMAL, UPPER, DualSet, load_dual, solve_block, solve_dual

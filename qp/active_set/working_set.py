@@ -25,7 +25,8 @@ from socp.verify.stopping import LOST
 from ..problem.kernel_matrix import KernelMatrix
 from ..problem.mercer import AT_ONCE, Samples, add_singles
 from ..problem.program import QuadraticProgram
-from ..problem.stopping import Point, ProgramTest
+from ..problem.solution import Point
+from ..reduce.stopping import ProgramTest
 from .boxed import PACE, BoxedProgram, Face
 from .face_newton import SHIFTS
 from .method import ActiveSet, Rounds

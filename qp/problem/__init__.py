@@ -1,1 +1,1 @@
-"""Quadratic programs, their solutions, and the stopping test of solutions."""
+"""Quadratic programs, their solutions, and derivatives of solutions."""

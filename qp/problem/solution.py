@@ -18,8 +18,8 @@ from socp.verify.stopping import Residuals
 
 from .derivatives import Gradient, Tangent, linearize
 from .program import QuadraticProgram
-from .stopping import Point
 
+Point = tuple[np.ndarray, np.ndarray, np.ndarray]  # (x, y, z_bounds)
 NAMED, NEGLIGIBLE = 5, 1e-6  # sides in conflict that a message names; least multiplier, relative to the largest
 
 
@@ -42,7 +42,7 @@ class Solution(Answer):
     objective, dual_objective : float
         NaN when infeasible.
     primal_residual, dual_residual, gap : float
-        Relative, as in `qp.problem.stopping`, on the caller's own data (of a certificate: its residual), measured in
+        Relative, as in `qp.reduce.stopping`, on the caller's own data (of a certificate: its residual), measured in
         twice the working precision.
     iterations : int
         Iterations of the interior-point method, rounds of the active set (see `qp.active_set.method`), or rounds of the

@@ -10,8 +10,7 @@ from socp.method.start import WARM_LIMIT, WARM_MARGIN
 from socp.problem.starts import Start, checked_start
 
 from .program import QuadraticProgram
-from .solution import Solution
-from .stopping import Point
+from .solution import Point, Solution
 
 
 def start_of(value: Any, program: QuadraticProgram, name: str = "warm_start") -> bool | Start:

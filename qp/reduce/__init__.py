@@ -1,1 +1,1 @@
-"""Presolve of quadratic programs, their form as cone programs, and the way back."""
+"""Presolve of quadratic programs, their form as cone programs, the way back, and the stopping test of points."""

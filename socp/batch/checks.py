@@ -9,8 +9,10 @@ import numpy as np
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import check_semidefinite, is_clearly_semidefinite
-from ..problem.checks import ProgramError, as_dense, as_symmetric, eps_of
+from ..problem.checks import ProgramError, as_dense, as_symmetric, as_vector, check_finite, eps_of
 from ..problem.hessian import Hessian, as_hessian, check_full, hessian_of
+from ..problem.lowrank import LowRank
+from ..problem.program import ConeProgram, check_cones, check_h, check_pair
 
 
 def matrices(
@@ -98,6 +100,36 @@ class BatchData:
     def eps(self, i: int) -> float:
         """Return the machine epsilon of the type in which P of program `i` was given."""
         return float(self.P_eps[min(i, self.P_eps.size - 1)])
+
+
+class ConePrograms(BatchData):
+    """Checked data of a batch of cone programs, which threads share and never write."""
+
+    def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
+        check_pair("G", G, "h", h)
+        check_pair("A", A, "b", b)
+        self.c = as_vector("c", c, leading=True)
+        check_finite("c", self.c)
+        n = self.c.shape[-1]
+        variables = f" ({n} variables in c)"
+        self.P = matrices("P", P, (n, n), variables, (LowRank,))
+        self.P_eps = eps_of_each(P, self.P)
+        self.G, self.A = matrices("G", G, (None, n), variables), matrices("A", A, (None, n), variables)
+        m, p = self.G.shape[-2], self.A.shape[-2]
+        self.h = as_vector("h", np.zeros(m) if h is None else h, m, " (the rows of G)", leading=True)
+        self.b = as_vector("b", np.zeros(p) if b is None else b, p, " (the rows of A)", leading=True)
+        self.cones = check_cones(cones, m)
+        check_h(self.h, self.cones)
+        check_finite("b", self.b)
+        self._has_P = P is not None
+        self.hold(("c", "h", "b"), ("G", "A", "P"))
+
+    def program(self, i: int) -> ConeProgram:
+        """Return program `i` as a `ConeProgram`."""
+        c, G, h, A, b = (self.own(name, i) for name in ("c", "G", "h", "A", "b"))
+        program = ConeProgram(c, G, h, self.cones, A, b, self.own("P", i) if self._has_P else None)
+        program.P_eps = self.eps(i)
+        return program
 
 
 def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -7,20 +7,16 @@ is a bound if no earlier row bounds the variable on that side.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..derivatives.batch import side_by_side
 from ..problem.program import Cone, NonNeg, SecondOrder, layout_of
 from ..problem.settings import Settings
-from .checks import rows_at
+from .checks import ConePrograms, rows_at
 from .lots import Lot, Task, alike
 from .verify import verifier_for, verify
-
-if TYPE_CHECKING:
-    from .programs import ConePrograms
-
 
 SEVERAL, LARGE = range(-2, 0)  # codes of rows that are not bounds of the lanes; see `ConeRows.codes`
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine import Engine
-from ..problem.checks import ArrayLike, ProgramError, as_vector, check_finite
-from ..problem.lowrank import LowRank
-from ..problem.program import Cone, ConeProgram, check_cones, check_h, check_pair
+from ..problem.checks import ArrayLike, ProgramError
+from ..problem.program import Cone, ConeProgram
 from ..problem.settings import BatchSettings, Settings, document_settings
 from ..problem.solution import Solution
-from .checks import BatchData, eps_of_each, matrices, refuse_nonconvex
+from .checks import ConePrograms, refuse_nonconvex
 from .cone_lots import lots_of
 from .lots import fits_lanes, solve_batch
 from .solutions import Solutions
@@ -24,36 +23,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 KNOWN = ("c", "G", "h", "cones", "A", "b", "P", *BatchSettings.__annotations__)
-
-
-class ConePrograms(BatchData):
-    """Checked data of a batch of cone programs, which threads share and never write."""
-
-    def __init__(self, c: Any, G: Any, h: Any, cones: Any, A: Any, b: Any, P: Any) -> None:
-        check_pair("G", G, "h", h)
-        check_pair("A", A, "b", b)
-        self.c = as_vector("c", c, leading=True)
-        check_finite("c", self.c)
-        n = self.c.shape[-1]
-        variables = f" ({n} variables in c)"
-        self.P = matrices("P", P, (n, n), variables, (LowRank,))
-        self.P_eps = eps_of_each(P, self.P)
-        self.G, self.A = matrices("G", G, (None, n), variables), matrices("A", A, (None, n), variables)
-        m, p = self.G.shape[-2], self.A.shape[-2]
-        self.h = as_vector("h", np.zeros(m) if h is None else h, m, " (the rows of G)", leading=True)
-        self.b = as_vector("b", np.zeros(p) if b is None else b, p, " (the rows of A)", leading=True)
-        self.cones = check_cones(cones, m)
-        check_h(self.h, self.cones)
-        check_finite("b", self.b)
-        self._has_P = P is not None
-        self.hold(("c", "h", "b"), ("G", "A", "P"))
-
-    def program(self, i: int) -> ConeProgram:
-        """Return program `i` as a `ConeProgram`."""
-        c, G, h, A, b = (self.own(name, i) for name in ("c", "G", "h", "A", "b"))
-        program = ConeProgram(c, G, h, self.cones, A, b, self.own("P", i) if self._has_P else None)
-        program.P_eps = self.eps(i)
-        return program
 
 
 @document_settings

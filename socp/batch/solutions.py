@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ..derivatives.cones import Gradient, Tangent, linearize, linearize_many
+from ..derivatives.cones import linearize, linearize_many
 from ..problem.checks import ProgramError
 from ..problem.settings import Settings
-from ..problem.solution import TIMINGS, TRACE, KeepsProgram, Solution
+from ..problem.solution import TIMINGS, TRACE, Gradient, KeepsProgram, Solution, Tangent
 from ..problem.status import Status
 
 One = TypeVar("One")

@@ -2,51 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..problem.program import ConeProgram
+from ..problem.solution import Gradient, Tangent
 from .batch import Linearizations, refuse_failed, side_by_side
 from .linearization import Linearization, RowForm
-
-
-class Gradient(NamedTuple):
-    """Gradient of a scalar function of the answer with respect to all data of a cone program.
-
-    Attributes
-    ----------
-    P, A, G : arrays or CSC, or None
-        Gradients with respect to matrices, sparse on the pattern of sparse data; the gradient in P is symmetric.
-    c, b, h : arrays
-    differentiable : bool, or an array of a batch
-        True if the answer has a derivative; else the fields are the element of least norm.
-    """
-
-    P: Any
-    c: np.ndarray
-    A: Any
-    b: np.ndarray
-    G: Any
-    h: np.ndarray
-    differentiable: bool | np.ndarray
-
-
-class Tangent(NamedTuple):
-    """Derivative of the answer to a cone program along a change of the data.
-
-    Attributes
-    ----------
-    x, y, z, s : arrays
-    differentiable : bool, or an array of a batch
-        True if the answer has a derivative; else the fields are the element of least norm.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
-    s: np.ndarray
-    differentiable: bool | np.ndarray
 
 
 class ConeDerivatives:

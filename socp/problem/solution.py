@@ -7,7 +7,7 @@ import functools
 import math
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from .printing import html_summary
 from .report import write_report
 from .settings import Settings
 from .status import Status
-
-if TYPE_CHECKING:
-    from ..derivatives.cones import Gradient, Tangent
 
 TRACE = np.dtype(
     [
@@ -161,6 +158,44 @@ class Answer(KeepsProgram):
 
     def _repr_html_(self) -> str:
         return html_summary(self)
+
+
+class Gradient(NamedTuple):
+    """Gradient of a scalar function of the answer with respect to all data of a cone program.
+
+    Attributes
+    ----------
+    P, A, G : arrays or CSC, or None
+        Gradients with respect to matrices, sparse on the pattern of sparse data; the gradient in P is symmetric.
+    c, b, h : arrays
+    differentiable : bool, or an array of a batch
+        True if the answer has a derivative; else the fields are the element of least norm.
+    """
+
+    P: Any
+    c: np.ndarray
+    A: Any
+    b: np.ndarray
+    G: Any
+    h: np.ndarray
+    differentiable: bool | np.ndarray
+
+
+class Tangent(NamedTuple):
+    """Derivative of the answer to a cone program along a change of the data.
+
+    Attributes
+    ----------
+    x, y, z, s : arrays
+    differentiable : bool, or an array of a batch
+        True if the answer has a derivative; else the fields are the element of least norm.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    s: np.ndarray
+    differentiable: bool | np.ndarray
 
 
 @dataclass(repr=False)

@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 import qp
 from models import SVC, LinearSVC, LinearSVR
 from models.svm import primal_newton
-from models.svm.coordinate_descent import Dual, _to_the_first, descend
+from models.svm.coordinate_descent import _to_the_first, coordinates_of, descend, take_newton_steps
+from models.svm.linear_dual import Dual, respond
 from tests.support.sparse_matrices import random_sparse
 from tests.support.svm_data import breast_cancer, two_classes, wine
 
@@ -155,7 +156,7 @@ def test_the_multipliers_of_a_near_program_are_best():
     high, r = rng.uniform(0.1, 3.0, 50), 3.0 * rng.normal(size=50)
     dual = Dual(np.zeros((50, 1)), 0.0, np.zeros(50), 0.3, np.zeros(50), -high, high)
     near, beta, along = dual.near(high * rng.uniform(-1.0, 1.0, 50), 0.7), np.empty(50), np.empty(2)
-    best = primal_newton.respond(near.losses, near.q + r, np.zeros(50), 1.0, beta, along)
+    best = respond(near.losses, near.q + r, np.zeros(50), 1.0, beta, along)
     at = np.linspace(-1.0, 1.0, 100001)[:, None] * high
     values = at * (near.q + r) - 0.3 * np.abs(at) - 0.5 * near.damping * at**2
     assert best == pytest.approx(values.max(axis=0).sum(), rel=1e-8)
@@ -229,7 +230,7 @@ def test_the_hessian_is_formed_where_that_is_less_work():
 def test_a_descent_ends_where_the_conditions_hold_and_newton_steps_from_there(epsilon):
     X, y = tube()
     dual = Dual(X, 1.0, y - y.mean(), epsilon, np.ones(80), np.full(80, -0.4), np.full(80, 0.4))
-    state, goal = dual.coordinates(0), 1e-4
+    state, goal = coordinates_of(dual, 0), 1e-4
     assert 1 < descend(state, goal, 500) < 500
     rough = dual.measured(state.beta.copy(), 0)
     beta, slope = rough.beta, dual.q - dual.scores(rough.w) - rough.beta
@@ -237,8 +238,8 @@ def test_a_descent_ends_where_the_conditions_hold_and_newton_steps_from_there(ep
     high = np.where(beta == 0.4, np.inf, np.where(beta < 0.0, -epsilon, epsilon))
     assert (slope >= low - 2.0 * goal).all() and (slope <= high + 2.0 * goal).all()
     free = Dual(X, 1.0, y - y.mean(), 0.0, np.full(80, 5.0), np.full(80, -np.inf), np.full(80, np.inf))
-    assert 1 < descend(free.coordinates(0), goal, 500) < 500  # no sample is dropped during descent
-    found = dual.newton(rough, 1e-13)
+    assert 1 < descend(coordinates_of(free, 0), goal, 500) < 500  # no sample is dropped during descent
+    found = take_newton_steps(dual, rough, 1e-13)
     assert found.gap < 1e-3 * rough.gap and found.objective == pytest.approx(found.dual_objective, rel=1e-12)
 
 

@@ -5,8 +5,18 @@ import pytest
 
 from models import SVC, SVR, ExplanationAugmentedSVC, MultiTaskSVC
 from models.programs.margins import dual_program
-from models.svm.margin import MarginDual, product_of
-from models.svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, REGULARIZATION, WRONG_SIDE, settle, tell_apart
+from models.svm.dual import MarginDual
+from models.svm.margin import product_of
+from models.svm.multipliers import (
+    INSIDE_MARGIN,
+    NOT_SUPPORT,
+    ON_MARGIN,
+    REGULARIZATION,
+    WRONG_SIDE,
+    settle,
+    sort_out,
+    tell_apart,
+)
 
 
 def test_kinds_are_told_by_the_smaller_of_what_must_multiply_to_zero():
@@ -98,6 +108,6 @@ def test_what_cannot_be_settled_stays_as_it_was():
     X = np.array([[1.0], [2.0]])
     dual = MarginDual(dual_program(product_of(X), np.ones(2), np.full(2, np.inf), False), {})
     alpha = np.array([0.5, 0.3])
-    kinds, found, _ = dual.sort_out(alpha, np.zeros(2))
+    kinds, found, _ = sort_out(dual, alpha, np.zeros(2))
     assert kinds.tolist() == [ON_MARGIN, ON_MARGIN]
     np.testing.assert_array_equal(found, alpha)

@@ -9,7 +9,6 @@ from scipy.special import digamma
 import qp
 from models import LatentDirichletAllocation, MedLDA
 from models.base.copies import merge_copies
-from models.svm import margin
 from models.topics import medlda
 from models.topics.medlda import Margins
 from tests.support.topic_models import bound_by_definition
@@ -119,6 +118,6 @@ def test_the_tilt_is_the_slope_of_the_machine_in_the_counts_of_a_document(monkey
 
 def test_a_machine_that_stays_short_is_told_of(monkeypatch):
     stopped = lambda *given, **settings: qp.Solver(*given, **{**settings, "max_iter": 1})  # noqa: E731
-    monkeypatch.setattr(margin, "qp", SimpleNamespace(**{**vars(qp), "Solver": stopped}))
+    monkeypatch.setattr("models.svm.dual.qp", SimpleNamespace(**{**vars(qp), "Solver": stopped}))
     with pytest.warns(UserWarning, match="MedLDA: the program ended as 'max_iterations'"):
         MedLDA(3, max_iter=1, random_state=0).fit(*labelled())

@@ -15,9 +15,9 @@ from qp.active_set.boxed import Block, BoxedProgram
 from qp.active_set.coordinate_descent import BLOCK, SHARE, descend_in_blocks
 from qp.active_set.method import ActiveSet
 from qp.plan.choice import choose_method
-from qp.problem import stopping
 from socp import ProgramError, Settings, Status
 from socp.problem.solution import TIMINGS, TRACE
+from socp.verify.stopping import residuals
 from tests.support.programs import check
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -125,7 +125,7 @@ def test_what_the_answer_tells_of_its_rounds():
     for name in ("no bias", "a row with sides", "nonnegative", "offset"):
         program = LEARNING[name]
         solution = Solver(program).solve()
-        found = stopping.residuals(program, solution.x, solution.y, solution.z_bounds)
+        found = residuals(program, solution.x, solution.y, solution.z_bounds)
         assert found.meets(1e-8)
         assert found.relative == (solution.primal_residual, solution.dual_residual, solution.gap)
         assert found.primal_objective + program.offset == solution.objective
@@ -213,7 +213,7 @@ def test_interrupted_from_the_keyboard(monkeypatch, name, place):
     assert (program.lb <= solution.x).all() and (solution.x <= program.ub).all()
     if place != "meet_row":
         assert solution.primal_residual < 1e-12  # from then on the row holds, too
-    found = stopping.residuals(program, solution.x, solution.y, solution.z_bounds)
+    found = residuals(program, solution.x, solution.y, solution.z_bounds)
     assert found.relative == (solution.primal_residual, solution.dual_residual, solution.gap)
     assert sum(solution.timings.values()) == pytest.approx(solution.setup_time + solution.solve_time, rel=1e-9, abs=0.0)
     assert repr(pickle.loads(pickle.dumps(solution))) == repr(solution)

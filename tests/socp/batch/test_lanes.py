@@ -7,6 +7,7 @@ import pytest
 
 import qp
 import socp
+from socp.batch.checks import ConePrograms
 from socp.batch.cone_lots import lots_of
 from socp.batch.driver import (
     DELTA,
@@ -22,7 +23,6 @@ from socp.batch.driver import (
     take_matrices,
 )
 from socp.batch.lanes import measure
-from socp.batch.programs import ConePrograms
 from socp.batch.state import LEAST_SIGMA
 from socp.compiled.vec import LANES
 from socp.problem.settings import Settings

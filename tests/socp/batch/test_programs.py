@@ -7,7 +7,7 @@ import pytest
 
 import socp
 from socp.batch import cone_lots, lots
-from socp.batch.programs import ConePrograms
+from socp.batch.checks import ConePrograms
 from socp.batch.solutions import Solutions
 
 

@@ -8,8 +8,8 @@ import pytest
 import qp.batch
 import socp
 from socp.batch import cone_lots
+from socp.batch.checks import ConePrograms
 from socp.batch.driver import FAILED, OPTIMAL
-from socp.batch.programs import ConePrograms
 from socp.problem.settings import Settings
 from socp.verify.stopping import residuals
 from tests.support.right_answers import SOLVED, dense, figures, spoiled_to

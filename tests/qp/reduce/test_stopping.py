@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from qp import QuadraticProgram
-from qp.problem.stopping import ProgramTest
 from qp.reduce.cone_form import ConeForm
 from qp.reduce.presolve import Presolve
+from qp.reduce.stopping import ProgramTest
 from socp.verify.certificates import dual_certificate, primal_certificate
 from socp.verify.stopping import residuals
 from tests.support.exact import quadratic_figures

@@ -13,21 +13,16 @@ no part in the sizes.  Residuals are evaluated in twice the precision; see
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from socp.linalg.vectors import NO_VALUES
 from socp.problem.starts import Start
 from socp.verify.stopping import ConeTest, Residuals, far_row, residuals
 
-from .program import QuadraticProgram
-
-if TYPE_CHECKING:
-    from ..reduce.cone_form import ConeForm
-    from ..reduce.presolve import Presolve
-
-Point = tuple[np.ndarray, np.ndarray, np.ndarray]
+from ..problem.program import QuadraticProgram
+from ..problem.solution import Point
+from .cone_form import ConeForm
+from .presolve import Presolve
 
 
 class ProgramTest(ConeTest):
