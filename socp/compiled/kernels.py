@@ -41,7 +41,7 @@ from numba.core.typing.templates import signature as call_signature
 from .deferred import Deferred
 from .signatures import numba_signature
 from .structure_type import StructureType
-from .target import CHECKS, MachineCode
+from .target import CHECKS, MachineCode, numba_is_known
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
@@ -234,12 +234,25 @@ class Kernel(Callee):
     @once
     def linkable(self) -> Any:
         """Compile result of a leaf, which numba links into callers."""
-        return self.typed_and_lowered()
+        return self.typed_and_lowered() if numba_is_known() else self._function()
 
     @global_compiler_lock
     def load(self, code: MachineCode) -> None:
         """Load the machine code into this process and register it for callers."""
-        address, entry = _engine().load(code, self.py_func.__globals__)
+        self._bind(*_engine().load(code, self.py_func.__globals__))
+
+    def compile_as_function(self) -> None:
+        """Compile the kernel by numba's own pipeline and linker, for this process, and register it for callers."""
+        from . import functions
+
+        self._bind(*functions.entries(self._function()))
+
+    def _function(self) -> Any:
+        from . import functions
+
+        return functions.compiled(self.py_func, self.signature, self.kind in ("kernel", "way in"))
+
+    def _bind(self, address: int, entry: Callable[..., Any] | None) -> None:
         llvmlite.binding.add_symbol(self.symbol, address)
         if entry is not None:
             self._compiled_entry = entry
