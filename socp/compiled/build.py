@@ -100,8 +100,8 @@ def _compile_as_functions(order: list[Kernel]) -> None:
 @functools.cache
 def _say_not_known() -> None:
     logger.warning(
-        "numba %s is not known: kernels are compiled in each process anew, which takes a minute or less before a first "
-        "answer; with numba %s they are compiled once and kept", numba.__version__, known_numbas(),
+        "numba %s is not known: kernels are compiled in each process anew, which takes up to some minutes "
+        "before a first answer; with numba %s they are compiled once and kept", numba.__version__, known_numbas(),
     )  # fmt: skip
 
 

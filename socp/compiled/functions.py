@@ -41,7 +41,6 @@ def compiled(py_func: Callable[..., Any], signature: Signature, called_from_pyth
     return made
 
 
-def entries(made: Any) -> tuple[int, Callable[..., Any] | None]:
-    """Return the address of a function, and its entry for Python, or None if it has none."""
-    address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-    return address, made.entry_point
+def address(made: Any) -> int:
+    """Return the address of the function in a compile result."""
+    return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)

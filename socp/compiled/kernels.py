@@ -195,6 +195,11 @@ class Kernel(Callee):
         return self.address_or_zero
 
     @property
+    def has_entry(self) -> bool:
+        """True if Python may call the machine code."""
+        return self.kind in ("kernel", "way in")
+
+    @property
     def importable(self) -> bool:
         """True if another process can import the kernel by its module and name."""
         return self.kind != "way in" and self.py_func.__module__ != "__main__"
@@ -227,8 +232,8 @@ class Kernel(Callee):
         from . import machine
 
         return machine.lower(
-            self.py_func, self.signature, _allocates(self.py_func.__code__), self.kind in ("kernel", "way in"),
-            self.kind == "leaf", _side_by_side(self.py_func),
+            self.py_func, self.signature, _allocates(self.py_func.__code__), self.has_entry, self.kind == "leaf",
+            _side_by_side(self.py_func),
         )  # fmt: skip
 
     @once
@@ -245,12 +250,14 @@ class Kernel(Callee):
         """Compile the kernel by numba's own pipeline and linker, for this process, and register it for callers."""
         from . import functions
 
-        self._bind(*functions.entries(self._function()))
+        made = self._function()
+        # An entry without a wrapper, as `inner` kernels have, would call address 0.
+        self._bind(functions.address(made), made.entry_point if self.has_entry else None)
 
     def _function(self) -> Any:
         from . import functions
 
-        return functions.compiled(self.py_func, self.signature, self.kind in ("kernel", "way in"))
+        return functions.compiled(self.py_func, self.signature, self.has_entry)
 
     def _bind(self, address: int, entry: Callable[..., Any] | None) -> None:
         llvmlite.binding.add_symbol(self.symbol, address)
