@@ -26,8 +26,9 @@ def compiled(py_func: Callable[..., Any], signature: Signature, called_from_pyth
     RuntimeError
         The installed numba does not compile the kernel.
     """
+    jit: Any = numba.njit  # its annotations lack options
     try:
-        function: Any = numba.njit(
+        function = jit(
             signature, nogil=True, error_model="numpy", boundscheck=CHECKS, no_cfunc_wrapper=True,
             no_cpython_wrapper=not called_from_python,
         )(py_func)  # fmt: skip

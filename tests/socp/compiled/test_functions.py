@@ -1,4 +1,4 @@
-"""A numba that is not known: kernels of each kind are functions of numba, and programs are solved as with a known one."""
+"""A numba that is not known: kernels of each kind are functions of numba, and programs have equal answers."""
 
 import json
 

@@ -48,9 +48,8 @@ def test_the_steps_of_a_call_name_functions_that_are_there():
     steps = PAGE[PAGE.index("## One call") : PAGE.index("## Files of")].split("```python")
     named = re.findall(r"^\d\. `(\w+\.py)`: (.*(?:\n   .*)*)", steps[0], re.MULTILINE)
     assert len(named) == 5
-    defined = {
-        node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-    }  # fmt: skip
+    nodes = [node for tree in TREES.values() for node in ast.walk(tree)]
+    defined = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     for file, text in named:
         assert (ROOT / "socp" / "compiled" / file).is_file()
         calls = {name.split(".")[-1] for name in re.findall(r"`([A-Za-z_][\w.]*)`", text) if not name.endswith(".py")}
