@@ -7,10 +7,12 @@ own cache would not notice that a constant, or the layout of a structure, has ch
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.templates import Signature
 
 from .target import CHECKS, known_numbas
@@ -45,3 +47,11 @@ def compiled(py_func: Callable[..., Any], signature: Signature, called_from_pyth
 def address(made: Any) -> int:
     """Return the address of the function in a compile result."""
     return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+
+# A fork waits until no thread compiles, so that the child inherits no locked lock.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire, after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )  # fmt: skip

@@ -246,6 +246,7 @@ class Kernel(Callee):
         """Load the machine code into this process and register it for callers."""
         self._bind(*_engine().load(code, self.py_func.__globals__))
 
+    @global_compiler_lock
     def compile_as_function(self) -> None:
         """Compile the kernel by numba's own pipeline and linker, for this process, and register it for callers."""
         from . import functions

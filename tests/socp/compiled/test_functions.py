@@ -1,6 +1,7 @@
 """A numba that is not known: kernels of each kind are functions of numba, and programs have equal answers."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -47,6 +48,32 @@ def test_kernels_are_compiled_by_numba_and_one_warning_says_so(tmp_path):
 
 def test_kernels_of_each_kind_work(tmp_path):
     run(HIDDEN + OF_EACH_KIND + LAST, tmp_path)
+
+
+FORK = """
+import os, signal, threading, time
+import numpy as np
+from socp.compiled import functions
+from outer_file import outer, other
+thread = threading.Thread(target=outer, args=(np.arange(3.0),))
+thread.start()
+while not functions._kept:  # its first kernel
+    time.sleep(0.001)
+time.sleep(0.05)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    print("child", other(np.ones(1)), flush=True)
+    os._exit(0)
+thread.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_process_is_forked_while_another_thread_compiles(tmp_path):
+    write(tmp_path)
+    assert "child 1.0" in run(HIDDEN + FORK, tmp_path)
 
 
 @pytest.mark.parametrize("version, known", [
