@@ -28,19 +28,21 @@ QTQP = 'qtqp; python_version >= "3.11"'
 
 ROOT = Path(__file__).parent
 VERSION = re.findall(r'__version__ = "(.+)"', (ROOT / "socp" / "version.py").read_text(encoding="utf-8"))[0]
-RUN_TIME = ["numpy>=1.26", "scipy>=1.12", "numba>=0.60,<0.69", "nltk"]
+RUN_TIME = ["numpy>=1.26", "scipy>=1.12", "numba>=0.60", "nltk"]
 PROCESSOR = os.environ.get("CENTRALPATH_WHEEL", "")
 
 MAKE = """
 import sys
 from pathlib import Path
 import models, qp
-from socp.compiled import cache, kernels, packaged
+from socp.compiled import cache, kernels, packaged, target
 from socp.kernel_groups import prepare_packages
 
 processor, folder = sys.argv[1:]
 if processor not in packaged.BASELINES:
     sys.exit(f"CENTRALPATH_WHEEL={processor} is none of {', '.join(packaged.BASELINES)}")
+if not target.numba_is_known():
+    sys.exit(f"CENTRALPATH_WHEEL needs a numba from {target.known_numbas()}, which makes files of kernels")
 prepare_packages()
 cache.package(kernels.kernels(), Path(folder), processor)
 """

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from .compiled.build import prepare, together
 from .compiled.configuration import configuration
 from .compiled.kernels import INTERPRETED, Kernel, kernels
+from .compiled.target import numba_is_known
 from .problem.hessian import GLANCE
 from .problem.program import SecondOrder
 
@@ -62,7 +63,7 @@ def members(*groups: str) -> list[Kernel]:
 @functools.cache
 def ready_for_large(has_cones: bool) -> None:
     """Compile or load, in one step, the kernels that a large sparse program is likely to need."""
-    if not INTERPRETED:
+    if not INTERPRETED and numba_is_known():
         prepare(members("every", "sparse", *["cones"] * has_cones), alone=True)
 
 

@@ -7,6 +7,7 @@ take kernels from one list, the longest first.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import json
 import logging
@@ -24,12 +25,11 @@ import numba
 
 from . import cache, kernels
 from .kernels import Kernel
-from .target import MachineCode
+from .target import MachineCode, known_numbas, numba_is_known
 from .worker import HEAD
 
 logger = logging.getLogger("socp")
 
-KNOWN = (0, 60), (0, 68)  # oldest and newest version of numba that was tested
 START = 1.2  # seconds that a helper takes to start; each START seconds of compilation justify one helper
 SECONDS = (0.05, 5.2e-4)  # compilation time in seconds: per kernel, and per bytecode instruction
 
@@ -37,18 +37,16 @@ SECONDS = (0.05, 5.2e-4)  # compilation time in seconds: per kernel, and per byt
 def prepare(wanted: Sequence[Kernel], alone: bool = False) -> None:
     """Load the kernels and all that they call; compile the kernels that are not in the cache.
 
-    With `alone` no group that was registered by `together` is compiled with them.
-
-    Raises
-    ------
-    RuntimeError
-        Kernels do not work with the numba that is installed.
+    With `alone` no group that was registered by `together` is compiled with them.  With a numba that is not known the
+    kernels are functions of numba (see `functions`).
     """
     with kernels.lock:
         order = _not_loaded(wanted)
         if order:
-            _check_numba()
-            _compile_and_load(order, alone)
+            if numba_is_known():
+                _compile_and_load(order, alone)
+            else:
+                _compile_as_functions(order)
 
 
 _company: list[Callable[[], list[Kernel]]] = []
@@ -91,18 +89,20 @@ def _compiled(kernel: Kernel) -> MachineCode:
     return code
 
 
-def _check_numba() -> None:
-    """Raise RuntimeError unless the kernels were tested with the installed version of numba.
+def _compile_as_functions(order: list[Kernel]) -> None:
+    """Compile the kernels as functions of numba, in this process, and say so once."""
+    _say_not_known()
+    with _without_collector():
+        for kernel in order:
+            kernel.compile_as_function()
 
-    Kernels depend on numba's calling convention and on the private names in `machine`; the process may crash if a
-    version has changed them.
-    """
-    if not KNOWN[0] <= numba.version_info.short <= KNOWN[1]:
-        first, last = (".".join(map(str, version)) for version in KNOWN)
-        raise RuntimeError(
-            f"kernels do not work with numba {numba.__version__}: install a numba from {first} to {last}, or set "
-            "NUMBA_DISABLE_JIT=1, which does without compilation, slowly"
-        )
+
+@functools.cache
+def _say_not_known() -> None:
+    logger.warning(
+        "numba %s is not known: kernels are compiled in each process anew, which takes up to some minutes "
+        "before a first answer; with numba %s they are compiled once and kept", numba.__version__, known_numbas(),
+    )  # fmt: skip
 
 
 kernels.load[:] = [prepare]

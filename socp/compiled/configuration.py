@@ -14,7 +14,7 @@ import scipy
 from ..version import __version__
 from . import cache
 from .kernels import INTERPRETED
-from .target import integer_bits
+from .target import integer_bits, numba_is_known
 from .threads import bundled_libraries
 
 
@@ -27,7 +27,7 @@ def configuration() -> dict[str, str]:
         "scipy": f"{scipy.__version__}, BLAS with {integer_bits()}-bit integers",
         "BLAS threads": ", ".join(str(get()) for get, _ in bundled_libraries()) or "not to be set",
         "numba": f"{numba.__version__}, llvmlite {llvmlite.__version__}",
-        "JIT": "off (NUMBA_DISABLE_JIT)" if INTERPRETED else "on",
-        "cache": "none" if INTERPRETED else str(cache.folder() or "none"),
+        "JIT": "off (NUMBA_DISABLE_JIT)" if INTERPRETED else "on" if numba_is_known() else "on, by a numba not known",
+        "cache": "none" if INTERPRETED or not numba_is_known() else str(cache.folder() or "none"),
         "processors": f"{os.cpu_count()}, {llvmlite.binding.get_host_cpu_name()}",
     }

@@ -41,7 +41,7 @@ from numba.core.typing.templates import signature as call_signature
 from .deferred import Deferred
 from .signatures import numba_signature
 from .structure_type import StructureType
-from .target import CHECKS, MachineCode
+from .target import CHECKS, MachineCode, numba_is_known
 
 INTERPRETED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
@@ -195,6 +195,11 @@ class Kernel(Callee):
         return self.address_or_zero
 
     @property
+    def has_entry(self) -> bool:
+        """True if Python may call the machine code."""
+        return self.kind in ("kernel", "way in")
+
+    @property
     def importable(self) -> bool:
         """True if another process can import the kernel by its module and name."""
         return self.kind != "way in" and self.py_func.__module__ != "__main__"
@@ -227,19 +232,35 @@ class Kernel(Callee):
         from . import machine
 
         return machine.lower(
-            self.py_func, self.signature, _allocates(self.py_func.__code__), self.kind in ("kernel", "way in"),
-            self.kind == "leaf", _side_by_side(self.py_func),
+            self.py_func, self.signature, _allocates(self.py_func.__code__), self.has_entry, self.kind == "leaf",
+            _side_by_side(self.py_func),
         )  # fmt: skip
 
     @once
     def linkable(self) -> Any:
         """Compile result of a leaf, which numba links into callers."""
-        return self.typed_and_lowered()
+        return self.typed_and_lowered() if numba_is_known() else self._function()
 
     @global_compiler_lock
     def load(self, code: MachineCode) -> None:
         """Load the machine code into this process and register it for callers."""
-        address, entry = _engine().load(code, self.py_func.__globals__)
+        self._bind(*_engine().load(code, self.py_func.__globals__))
+
+    @global_compiler_lock
+    def compile_as_function(self) -> None:
+        """Compile the kernel by numba's own pipeline and linker, for this process, and register it for callers."""
+        from . import functions
+
+        made = self._function()
+        # An entry without a wrapper, as `inner` kernels have, would call address 0.
+        self._bind(functions.address(made), made.entry_point if self.has_entry else None)
+
+    def _function(self) -> Any:
+        from . import functions
+
+        return functions.compiled(self.py_func, self.signature, self.has_entry)
+
+    def _bind(self, address: int, entry: Callable[..., Any] | None) -> None:
         llvmlite.binding.add_symbol(self.symbol, address)
         if entry is not None:
             self._compiled_entry = entry

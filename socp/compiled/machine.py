@@ -3,8 +3,8 @@
 numba types and lowers a function, LLVM optimizes it and emits an object file, which is all that is kept.  Loading
 needs only LLVM's linker, a fraction of a millisecond; numba itself would read modules back and link them again.
 
-Most private names of numba are imported here, when a kernel is first compiled or loaded; `build` refuses unknown
-versions of numba before.
+Most private names of numba are imported here, when a kernel is first compiled or loaded, and only if the version of
+numba is known; with another one kernels are functions of numba (see `functions`).
 """
 
 from __future__ import annotations

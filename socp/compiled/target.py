@@ -1,4 +1,4 @@
-"""The target of machine code: platform, processor, integers of SciPy's BLAS, and whether indices are checked."""
+"""The target of machine code: numba, platform, processor, integers of SciPy's BLAS, whether indices are checked."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import platform
 from typing import Any, NamedTuple
 
+import numba
 import scipy
 from numba.core import registry
 from scipy.linalg import cython_blas
 
+KNOWN = (0, 60), (0, 68)  # oldest and newest version of numba that `machine` was tested with
 CHECKS = os.environ.get("CENTRALPATH_CHECKS", "0") not in ("", "0")  # True: check indices, and arrays from Python
 
 
@@ -22,6 +24,17 @@ class MachineCode(NamedTuple):
     wrapper: str  # symbol of the entry for Python, "" if Python does not call the kernel
     environment: str  # symbol of the pointer to the environment that `wrapper` reads
     name: str
+
+
+def numba_is_known() -> bool:
+    """Return True if `machine`, which uses private names of numba, was tested with the installed version."""
+    installed = numba.version_info.short
+    return None not in installed and KNOWN[0] <= installed <= KNOWN[1]
+
+
+def known_numbas() -> str:
+    """Return the versions of numba that `machine` was tested with, in words."""
+    return " to ".join(".".join(map(str, version)) for version in KNOWN)
 
 
 def processor() -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""Kernels: one signature, calls by symbol, contents of a stamp, unknown versions of numba, no compilation."""
+"""Kernels: one signature, calls by symbol, contents of a stamp, no compilation."""
 
 import os
 import subprocess
@@ -108,16 +108,6 @@ def test_what_a_kernel_is_made_of_is_in_its_stamp(tmp_path, change, answer, comp
     out = run(CODE, tmp_path)
     assert f"answers {answer} 1.0" in out and new_files(tmp_path, before) == compiled
     assert compiled or ("compiling" not in out and files(tmp_path) == before)
-
-
-@pytest.mark.full
-def test_a_numba_that_is_not_known_is_refused_in_words_before_anything_is_compiled(tmp_path):
-    write(tmp_path)
-    out = run(f"from socp.compiled import build; build.KNOWN = (0, 1), (0, 2)\n{CODE}", tmp_path, status=1)
-    assert (
-        "RuntimeError: kernels do not work with numba" in out and "from 0.1 to 0.2, or set NUMBA_DISABLE_JIT=1" in out
-    )
-    assert files(tmp_path) == {}
 
 
 REVERSE = """import numpy as np
