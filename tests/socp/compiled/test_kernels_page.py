@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from socp.compiled import kernels
+from socp.compiled import kernels, structures
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
@@ -36,7 +36,8 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
     assert {kernel.py_func.__name__ for kernel in kernels.kernels()} == {
         "blend", "smooth", "update", "update_counted", "count",
     }  # fmt: skip
-    assert page.counted.weight == 0.0 and page.update.symbol in PAGE.replace("smoothing.blend", "smoothing.update")
+    assert isinstance(page.counted, structures.Structure) and page.counted.weight == 0.0
+    assert page.update.symbol in PAGE.replace("smoothing.blend", "smoothing.update")
 
 
 def test_the_page_has_a_line_for_every_file_of_the_folder():
@@ -104,6 +105,12 @@ def test_every_name_of_numba_that_a_file_uses_is_listed(file):
         if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr) and node.attr not in own_names()
     }  # fmt: skip
     assert private <= set().union(*(names for _, names in here)), private
+
+
+def test_only_machine_uses_private_names():
+    _, private = PAGE.split("\nPrivate: parts of numba's compiler.")
+    items = re.findall(r"^- (.*(?:\n  .*)*)", private, re.MULTILINE)
+    assert len(items) > 8 and all(re.search(r"; in\s+`machine\.py`$", item) for item in items)
 
 
 def test_no_other_file_uses_numba():
