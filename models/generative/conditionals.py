@@ -44,6 +44,10 @@ class Features:
         """Return the log prior density of the parameters, constants left out."""
         return 0.0
 
+    def named(self) -> dict[str, np.ndarray]:
+        """Return the parameters, shape (classes, features), by scikit-learn's names."""
+        return {}
+
 
 class GaussianFeatures(Features):
     """Normal features: x_j | k ~ N(mu_kj, s_kj), s_kj = sum_i r_ik (x_ij - mu_kj)^2 / sum_i r_ik + epsilon_j.
@@ -92,6 +96,9 @@ class GaussianFeatures(Features):
         blur = 0.5 * (~np.isnan(X) @ (self.epsilon / self.variances).T)
         return self.log_likelihood(X) - blur
 
+    def named(self) -> dict[str, np.ndarray]:
+        return {"theta_": self.means, "var_": self.variances}
+
 
 class BernoulliFeatures(Features):
     """Binary features, 1 above a threshold: P(x_j = 1 | k) = (sum_i r_ik x_ij + alpha) / (sum_i r_ik + 2 alpha)."""
@@ -125,6 +132,9 @@ class BernoulliFeatures(Features):
 
     def log_prior(self) -> float:
         return float(self.alpha * (self.log_one + self.log_zero).sum())
+
+    def named(self) -> dict[str, np.ndarray]:
+        return {"feature_log_prob_": self.log_one}
 
 
 class MultinomialFeatures(Features):
@@ -171,6 +181,9 @@ class MultinomialFeatures(Features):
 
     def log_prior(self) -> float:
         return float(self.alpha * self.log_probabilities.sum())
+
+    def named(self) -> dict[str, np.ndarray]:
+        return {"feature_log_prob_": self.log_probabilities}
 
 
 def _log_rising(a: Any, x: np.ndarray) -> np.ndarray:

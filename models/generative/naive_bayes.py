@@ -56,6 +56,11 @@ class NaiveBayes(GenerativeClassifier):
         """Return the distributions, each with its columns (None: all columns)."""
         raise NotImplementedError
 
+    @property
+    def class_log_prior_(self) -> np.ndarray:
+        """Logarithm of `priors_`, by scikit-learn's name."""
+        return quiet_log(self.priors_)
+
     def _keep(self) -> None:
         """Set the fitted attributes that are particular to the subclass."""
 
@@ -251,6 +256,14 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
     binarize
         Threshold above which entries of Bernoulli features are ones; with None all entries must be 0 or 1.
 
+    Attributes
+    ----------
+    theta_, var_ : arrays, shape (classes, features)
+        Mean and variance of every normal feature in each class; NaN for other features.  Absent without normal ones.
+    feature_log_prob_ : array, shape (classes, features)
+        Log probability of a one for "bernoulli", and of each word for "multinomial"; NaN for other features.  Absent
+        without such features.
+
     Examples
     --------
     >>> from models import MixedNaiveBayes
@@ -286,3 +299,12 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
             "kde": KernelFeatures(),
         }
         return [(np.flatnonzero(np.array(kinds) == kind), made[kind]) for kind in KINDS if kind in kinds]
+
+    def _keep(self) -> None:
+        found: dict[str, np.ndarray] = {}
+        for columns, part in self._parts:
+            for name, values in part.named().items():
+                found.setdefault(name, np.full((self.classes_.size, self.n_features_in_), np.nan))[:, columns] = values
+        for name in ("theta_", "var_", "feature_log_prob_"):
+            vars(self).pop(name, None)  # of an earlier fit
+        vars(self).update(found)

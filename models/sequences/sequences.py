@@ -126,12 +126,15 @@ def _parts(sequences: Any, dimensions: int) -> list[np.ndarray]:
     if sp.issparse(sequences):
         raise TypeError("Sparse X was passed, but sequences must be a list of arrays")
     if isinstance(sequences, (str, bytes, dict)) or not hasattr(sequences, "__len__"):
-        raise ValueError(f"sequences must be a list of arrays, but {type(sequences).__name__} came")
+        letters = "; encode_symbols makes numbers of letters" * isinstance(sequences, (str, bytes))
+        raise ValueError(f"sequences must be a list of arrays, but {type(sequences).__name__} came{letters}")
     if len(sequences) == 0:
         raise ValueError("sequences must hold at least one sequence, but it is empty")
     parts = []
     for s, sequence in enumerate(sequences):
         part = np.asarray(sequence)
+        if part.dtype.kind in "US" or isinstance(sequence, (str, bytes)):
+            raise ValueError(f"sequences[{s}] must hold numbers, but text came; encode_symbols makes numbers of letters")
         if dimensions == 2 and part.ndim == 1:
             part = part[:, None]
         if part.ndim != dimensions:
