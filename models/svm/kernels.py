@@ -89,6 +89,8 @@ class Kernel:
             return _checked(self.kernel(A, B), (A.shape[0], B.shape[0]))
         if self.is_precomputed:
             raise ValueError('kernel="precomputed" knows only the samples of X: give a kernel that can be evaluated')
+        if self.kernel == "rbf":
+            A, B = from_reference(A, B)
         products = inner_products(A, B)
         if self.kernel == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
@@ -189,6 +191,24 @@ def inner_products(A: Any, B: Any) -> np.ndarray:
     return np.asarray(as_dense(products))
 
 
+def from_reference(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return the samples A and B relative to the first row of B, so that their differences keep their digits.
+
+    Of two sparse matrices, only the columns that both store in full are shifted.
+    """
+    if not B.shape[0]:
+        return A, B
+    if not (sp.issparse(A) and sp.issparse(B)):
+        A, B = as_dense(A), as_dense(B)
+        return A - B[0], B - B[0]
+    A, B = A.tocsr(), B.tocsr()
+    full = [np.bincount(M.indices, minlength=M.shape[1]) == M.shape[0] for M in (A, B)]
+    shift = np.where(full[0] & full[1], as_dense(B[[0]]).ravel(), 0.0)
+    if not shift.any():
+        return A, B
+    return tuple(sp.csr_array((M.data - shift[M.indices], M.indices, M.indptr), M.shape) for M in (A, B))  # type: ignore
+
+
 def squares(A: Any) -> np.ndarray:
     """Return |a|^2 of every row a of A."""
     if sp.issparse(A):
@@ -204,7 +224,9 @@ def variance(X: Any, weights: np.ndarray) -> float:
     share = weights / (weights.sum() * X.shape[1])
     mean = float((share @ X).sum())
     if sp.issparse(X):
-        return max(float((share @ X.multiply(X)).sum()) - mean**2, 0.0)
+        stored = sp.csr_array(X)
+        weight = np.repeat(share, np.diff(stored.indptr))
+        return float(weight @ (stored.data - mean) ** 2) + max(1.0 - float(weight.sum()), 0.0) * mean**2
     return float((share @ (X - mean) ** 2).sum())
 
 
