@@ -134,7 +134,9 @@ def _parts(sequences: Any, dimensions: int) -> list[np.ndarray]:
     for s, sequence in enumerate(sequences):
         part = np.asarray(sequence)
         if part.dtype.kind in "US" or isinstance(sequence, (str, bytes)):
-            raise ValueError(f"sequences[{s}] must hold numbers, but text came; encode_symbols makes numbers of letters")
+            raise ValueError(
+                f"sequences[{s}] must hold numbers, but text came; encode_symbols makes numbers of letters"
+            )
         if dimensions == 2 and part.ndim == 1:
             part = part[:, None]
         if part.ndim != dimensions:

@@ -202,11 +202,20 @@ def from_reference(A: Any, B: Any) -> tuple[Any, Any]:
         A, B = as_dense(A), as_dense(B)
         return A - B[0], B - B[0]
     A, B = A.tocsr(), B.tocsr()
-    full = [np.bincount(M.indices, minlength=M.shape[1]) == M.shape[0] for M in (A, B)]
-    shift = np.where(full[0] & full[1], as_dense(B[[0]]).ravel(), 0.0)
-    if not shift.any():
-        return A, B
-    return tuple(sp.csr_array((M.data - shift[M.indices], M.indices, M.indptr), M.shape) for M in (A, B))  # type: ignore
+    shift = np.where(full_columns(A) & full_columns(B), as_dense(B[[0]]).ravel(), 0.0)
+    return shifted(A, shift), shifted(B, shift)
+
+
+def full_columns(X: Any) -> np.ndarray:
+    """Return the mask of the columns of a CSR matrix that are stored in full."""
+    return np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+
+
+def shifted(X: Any, shift: np.ndarray) -> Any:
+    """Return X - `shift`; X is dense, or CSR with `shift` zero in all but its `full_columns`."""
+    if not sp.issparse(X):
+        return X - shift
+    return sp.csr_array((X.data - shift[X.indices], X.indices, X.indptr), X.shape) if shift.any() else X
 
 
 def squares(A: Any) -> np.ndarray:

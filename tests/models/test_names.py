@@ -67,7 +67,7 @@ def test_coefficients_by_hand(machine):
         machine.classes_ = np.array(["no", "yes"])
         np.testing.assert_allclose(machine.decision_function(X), f)
         np.testing.assert_array_equal(machine.predict(X), machine.classes_[(f > 0.0).astype(int)])
-    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4"):
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4"):
         machine.predict(X[:, :3])
 
 
