@@ -82,8 +82,8 @@ def _check_own(X: Any, V: Any, owner: np.ndarray, absent: float, features: int) 
         j, feature = (int(one) for one in places[0])
         v, x = float(as_dense(V[[j]]).ravel()[feature]), float(as_dense(X[[owner[j]]]).ravel()[feature])
         raise ValueError(
-            f"explanations must hold the entries of X, or {absent:g} for features that are left out, but explain sample "
-            f"{owner[j]} by {v:g} in feature {feature}, where X has {x:g}; a mask must be of bool: astype(bool)"
+            f"explanations must hold the entries of X, or {absent:g} for features that are left out, but explain "
+            f"sample {owner[j]} by {v:g} in feature {feature}, where X has {x:g}; a mask must be of bool: astype(bool)"
         )
 
 
