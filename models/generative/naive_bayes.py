@@ -241,6 +241,8 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
 
     The variance of a normal feature in a class is its samples' variance (divisor N_k) plus a share of the variance over
     all samples, so that units have no influence (scikit-learn adds a share of the largest variance to all features).
+    A feature that is constant in a class has the variance v / (N_k + 1) there, with v its variance within the classes,
+    or where it is constant in all of them, over all samples: as if one more sample had this deviation.
     Expectation maximization then raises the log-likelihood of samples that are blurred by noise of the added variance.
 
     Parameters

@@ -12,8 +12,8 @@ from ..base.validation import warn
 
 MISSING = -1
 TABLE = (
-    "a table of shape ({0}, {1}) is read as {0} sequences of {1} positions, with one feature: give [X] for one sequence "
-    "of {0} positions with {1} features, or X[:, :, None] for what it is read as"
+    "a table of shape ({0}, {1}) is read as {0} sequences of {1} positions, with one feature: give [X] for one "
+    "sequence of {0} positions with {1} features, or X[:, :, None] for what it is read as"
 )
 COLUMN = (
     "a column of {0} symbols is read as {0} sequences of one position: give [X.ravel()] for one sequence, or list(X) "
