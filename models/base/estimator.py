@@ -387,6 +387,7 @@ class Classifier(Estimator):
     _kind: ClassVar[Kind] = "classifier"
     class_weight: ClassWeight = None
     classes_: np.ndarray
+    _needs_all_classes: ClassVar[bool] = True  # whether every class must have a sample of positive weight
 
     def _labels_to_fit(self, y: Any, samples: int) -> np.ndarray:
         """Set `classes_`; return the class of every sample as an index into it."""
@@ -399,9 +400,10 @@ class Classifier(Estimator):
         return codes
 
     def _weights_to_fit(self, sample_weight: Any, codes: np.ndarray) -> np.ndarray:
-        """Return the sample weights times class weights; raise ValueError if a class has no weight."""
+        """Return the sample weights times class weights; raise ValueError if a class that is needed has no weight."""
         weights = as_weights(sample_weight, codes.size)
-        check_classes_left(self.classes_, codes, weights)
+        if self._needs_all_classes:
+            check_classes_left(self.classes_, codes, weights)
         return weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
 
     def _samples_and_weights(self, X: Any, y: Any, sample_weight: Any, fewest: int = 1) -> tuple[Any, Any, np.ndarray]:

@@ -98,7 +98,7 @@ class NormalClasses:
         classes = self.dirichlet.size
         overall, _ = total_variances(sample.X, sample.weights)
         self.means = np.tile(overall, (classes, 1))
-        for k in range(classes):
+        for k in np.unique(sample.codes[sample.codes != UNLABELLED]):
             X, weights = sample.X[sample.codes == k], sample.weights[sample.codes == k]
             seen = weights @ ~np.isnan(X) > 0.0
             self.means[k, seen] = total_variances(X, weights)[0][seen]
@@ -116,18 +116,21 @@ class NormalClasses:
         """Return scales S_n, degrees of freedom df, factors (kappa_n + 1) / (kappa_n df); see `LinearDiscriminant`."""
         features, full = self.means.shape[1], self.kind == "full"
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
-        means = self.counts.size if self.shared else 1
+        means = np.count_nonzero(self.counts) if self.shared else 1
         own = features + 1.0 if full else 2.0
         nu = self.prior.weight - own if self.prior.weight > 0.0 else 0.0
         degrees = nu + counts - means * (self.prior.strength == 0.0) - (features - 1.0 if full else 0.0)
         scales = self.scatters + self.prior.scale
         everything = np.ones(features, dtype=bool)
+        if not self.shared:  # a class without samples has prior 0, and any density will do
+            empty = self.counts == 0.0
+            scales[empty], degrees = self._pooled(), np.where(empty, 1.0, degrees)
         if (degrees <= 0.0).any() or any(is_singular(S / df, self.scale, everything) for S, df in zip(scales, degrees)):
             raise ValueError(
                 "predictive must be 'plug-in' or covariance_prior be given where the samples of a class are too few "
                 "for its covariance, or a feature is constant or follows from others: there is no posterior density"
             )
-        strengths = self.prior.strength + self.counts
+        strengths = np.where(self.counts > 0.0, self.prior.strength + self.counts, 1.0)
         return scales, degrees, (strengths + 1.0) / (strengths * degrees)
 
     def log_joint_predictive(self, X: np.ndarray, groups: Groups) -> np.ndarray:
@@ -196,7 +199,8 @@ class NormalClasses:
         used = weights > 0.0
         filled, weights = filled[used], weights[used]
         prior = self.prior
-        mean = (prior.strength * prior.mean + weights @ filled) / (prior.strength + weights.sum())
+        total = prior.strength + weights.sum()
+        mean = (prior.strength * prior.mean + weights @ filled) / total if total > 0.0 else self.means[k]
         residual, shift = filled - mean, mean - prior.mean
         if self.kind == "full":
             scatter = scatter + (weights[:, None] * residual).T @ residual + prior.strength * np.outer(shift, shift)
@@ -209,10 +213,11 @@ class NormalClasses:
     def modes(self, unbiased: bool = False) -> np.ndarray:
         """Return the covariances that maximize the posterior or likelihood, or `unbiased` ones without a prior."""
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
-        means = self.counts.size if self.shared else 1
+        means = np.count_nonzero(self.counts) if self.shared else 1
         divisors = counts + self.prior.weight + means * (self.prior.strength > 0.0)
         if self.prior.strength == 0.0 and self.prior.weight == 0.0 and unbiased:
             divisors = np.where(counts > means, counts - means, counts)
+        divisors = np.where(divisors > 0.0, divisors, 1.0)
         return (self.scatters + self.prior.scale) / divisors.reshape((-1,) + (1,) * (self.scatters.ndim - 1))
 
     def regularize(self, unbiased: bool, shrinkage: float | str) -> np.ndarray:
@@ -223,6 +228,9 @@ class NormalClasses:
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
         covariances, (target, within) = self.modes(unbiased), self._target()
         for c, covariance in enumerate(covariances):
+            if counts[c] == 0.0:
+                covariances[c] = raise_eigenvalues(self._pooled(), target)
+                continue
             share: float | str = shrinkage
             if share == "auto" and not is_singular(covariance, target, self.varies):
                 share = 0.0
