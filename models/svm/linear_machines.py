@@ -18,7 +18,7 @@ from ..base.estimator import is_good, warn_unconverged
 from ..base.multiclass import spread
 from ..base.validation import as_dense
 from ..programs.margins import primal_program
-from .margin import checked
+from .dual import checked
 from .multipliers import tell_apart
 from .series import Machines, Problem
 
