@@ -23,6 +23,7 @@ from .validation import (
     ClassWeight,
     as_labels,
     as_matrix,
+    as_scalar,
     as_targets,
     as_weights,
     check_number,
@@ -261,11 +262,12 @@ class Estimator:
 
     def _engine_settings(self) -> dict[str, Any]:
         """Return the engine's settings for the estimator's programs, from checked parameters."""
-        return {**self._limits(), "tol": self.tol, "max_iter": self.max_iter, "verbose": self._verbosity() > 0}
+        tol, max_iter = as_scalar(self.tol), as_scalar(self.max_iter)
+        return {**self._limits(), "tol": tol, "max_iter": max_iter, "verbose": self._verbosity() > 0}
 
     def _limits(self) -> dict[str, Any]:
         """Return `time_limit` and `threads`, the engine's settings that every estimator has."""
-        return {"time_limit": self.time_limit, "threads": int(self.threads)}
+        return {"time_limit": as_scalar(self.time_limit), "threads": int(self.threads)}
 
     def _solved(self, program: Any, infeasible: str, settings: dict[str, Any] | None = None) -> Any:
         """Solve `program`, keep it with its solution, and return this; `infeasible` is the message of the error.
@@ -347,10 +349,11 @@ class Estimator:
         self._check_fitted()
         self._check_feature_names(feature_names(X))
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan)
-        if matrix.shape[1] != self.n_features_in_:
+        by_hand = vars(self).get("coef_")  # coefficients may be set without `fit`
+        expected = vars(self).get("n_features_in_", matrix.shape[1] if by_hand is None else np.shape(by_hand)[-1])
+        if matrix.shape[1] != expected:
             raise ValueError(
-                f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
+                f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting {expected} features as input"
             )
         return matrix
 
@@ -384,6 +387,7 @@ class Classifier(Estimator):
     _kind: ClassVar[Kind] = "classifier"
     class_weight: ClassWeight = None
     classes_: np.ndarray
+    _needs_all_classes: ClassVar[bool] = True  # whether every class must have a sample of positive weight
 
     def _labels_to_fit(self, y: Any, samples: int) -> np.ndarray:
         """Set `classes_`; return the class of every sample as an index into it."""
@@ -396,9 +400,10 @@ class Classifier(Estimator):
         return codes
 
     def _weights_to_fit(self, sample_weight: Any, codes: np.ndarray) -> np.ndarray:
-        """Return the sample weights times class weights; raise ValueError if a class has no weight."""
+        """Return the sample weights times class weights; raise ValueError if a class that is needed has no weight."""
         weights = as_weights(sample_weight, codes.size)
-        check_classes_left(self.classes_, codes, weights)
+        if self._needs_all_classes:
+            check_classes_left(self.classes_, codes, weights)
         return weights * class_weights(self.class_weight, self.classes_, codes, weights)[codes]
 
     def _samples_and_weights(self, X: Any, y: Any, sample_weight: Any, fewest: int = 1) -> tuple[Any, Any, np.ndarray]:

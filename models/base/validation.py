@@ -128,6 +128,7 @@ def check_number(
     name: str, value: Any, low: float = -math.inf, high: float = math.inf, open_low: bool = False, whole: bool = False
 ) -> Any:
     """Return `value`; raise ValueError unless it is in [low, high] (above low if `open_low`) and whole if `whole`."""
+    value = as_scalar(value)
     good = isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
     if good and whole:
         good = value == math.inf or value == int(value)
@@ -137,6 +138,11 @@ def check_number(
         bounds += f"{' and' if bounds else ''} at most {high:g}" if high < math.inf else ""
         raise ValueError(f"{name} must be {kind}{bounds}, but {value!r} came")
     return int(value) if whole and value != math.inf else float(value)
+
+
+def as_scalar(value: Any) -> Any:
+    """Return the number in an array without axes, such as the value of a variable of cvxpy; other values unchanged."""
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -197,7 +203,8 @@ def _as_float(values: Any, name: str) -> np.ndarray:
     is_text = array.dtype.kind == "O" and any(isinstance(one, (str, bytes)) for one in array.flat)
     if is_text or array.dtype.kind not in "biufO":
         kind = "text" if is_text or array.dtype.kind in "US" else f"entries of type {array.dtype}"
-        raise ValueError(f"{name} must hold numbers, but {kind} came: convert it first")
+        convert = "encode_symbols makes numbers of letters" if kind == "text" else "convert it first"
+        raise ValueError(f"{name} must hold numbers, but {kind} came: {convert}")
     try:
         if array.dtype.kind == "O" and hasattr(values, "to_numpy"):
             array = values.to_numpy(dtype=np.float64, na_value=np.nan)  # np.asarray keeps pandas.NA, which is no float
@@ -216,7 +223,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
     try:
-        return np.random.default_rng(random_state)
+        return np.random.default_rng(as_scalar(random_state))
     except (TypeError, ValueError) as error:
         kinds = "None, a whole number or a generator"
         raise ValueError(f"random_state must be {kinds}, but {random_state!r} came") from error

@@ -39,6 +39,8 @@ class EmbeddedKernel:
     """
 
     is_semidefinite = True
+    labels = 1
+    """Number of last columns that are no features."""
 
     def __init__(self, Delta: float, kernel: Any = None) -> None:
         self.Delta = check_number("Delta", Delta, low=0.0, open_low=True)

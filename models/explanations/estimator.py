@@ -139,7 +139,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         settings = self._engine_settings()
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
         given = self.explain if explanations is None else explanations
-        V, owner = explained_examples(given, X, y, self.kernel_.absent)
+        V, owner = explained_examples(given, X, y, self.kernel_.absent, getattr(self.kernel, "labels", 0))
         kept = np.flatnonzero(weights[owner] > 0.0)
         V, self.owner_ = V[kept], owner[kept]
         products, used = Products(X, V, self.owner_, self.kernel_), np.flatnonzero(weights > 0.0)

@@ -14,16 +14,19 @@ from ..base.multiclass import stratified_folds
 from ..base.validation import as_dense
 
 
-def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -> tuple[Any, np.ndarray]:
+def explained_examples(
+    explanations: Any, X: Any, y: Any, absent: float = 0.0, labels: int = 0
+) -> tuple[Any, np.ndarray]:
     """Return all explained examples as rows, and the row of X that each explains.
 
-    An explained example v keeps the important features of its x; the others are left out.  An explained example that
-    is equal to its x is dropped.
+    An explained example v keeps the important features of its x; the others are left out: each entry of v is the entry
+    of x or `absent`.  An explained example that is equal to its x is dropped.
 
     Parameters
     ----------
     explanations : None, array, sparse matrix, list or callable
-        * a matrix of the shape of X: v_i in row i, or if it is of bool, True where a feature of x_i is important;
+        * a matrix of the shape of X: v_i in row i, or if it is of bool, True where a feature of x_i is important (zeros
+          and ones of another type are entries of v, which must be those of x);
         * a vector of bool, one entry a feature: the same important features in all examples;
         * an array of three dimensions, (samples, explanations, features), of either kind;
         * a list with, for each example, None, or one vector or several (as rows) of either kind;
@@ -33,6 +36,8 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
         Labels, for a callable.
     absent : float
         Value of a feature that is left out.
+    labels : int
+        Number of last columns that are no features: their entries of v may be any (see `EmbeddedKernel`).
 
     Returns
     -------
@@ -57,10 +62,29 @@ def explained_examples(explanations: Any, X: Any, y: Any, absent: float = 0.0) -
     values = V.data if sp.issparse(V) else V
     if not np.isfinite(values).all():
         raise ValueError("explanations contains NaN or infinity")
+    _check_own(X, V, owner, absent, V.shape[1] - labels)
     difference = X[owner] - V
     says = np.asarray(as_dense(abs(difference).max(axis=1)))
     kept = np.flatnonzero(says.ravel() > 0.0) if owner.size else owner
     return V[kept], owner[kept]
+
+
+def _check_own(X: Any, V: Any, owner: np.ndarray, absent: float, features: int) -> None:
+    """Raise ValueError unless every entry of the first columns of V is that of its row of X, or `absent`."""
+    if sp.issparse(V) and absent == 0.0:
+        wrong = sp.coo_array(V.multiply(X[owner] - V))
+        at = np.flatnonzero((wrong.data != 0.0) & (wrong.col < features))
+        places = np.column_stack([wrong.row, wrong.col])[at]
+    else:
+        V, of_x = as_dense(V), as_dense(X[owner])
+        places = np.argwhere(((V != of_x) & (V != absent))[:, :features])
+    if len(places):
+        j, feature = (int(one) for one in places[0])
+        v, x = float(as_dense(V[[j]]).ravel()[feature]), float(as_dense(X[[owner[j]]]).ravel()[feature])
+        raise ValueError(
+            f"explanations must hold the entries of X, or {absent:g} for features that are left out, but explain "
+            f"sample {owner[j]} by {v:g} in feature {feature}, where X has {x:g}; a mask must be of bool: astype(bool)"
+        )
 
 
 def distinct_folds(

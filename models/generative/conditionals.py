@@ -44,11 +44,17 @@ class Features:
         """Return the log prior density of the parameters, constants left out."""
         return 0.0
 
+    def named(self) -> dict[str, np.ndarray]:
+        """Return the parameters, shape (classes, features), by scikit-learn's names."""
+        return {}
+
 
 class GaussianFeatures(Features):
     """Normal features: x_j | k ~ N(mu_kj, s_kj), s_kj = sum_i r_ik (x_ij - mu_kj)^2 / sum_i r_ik + epsilon_j.
 
-    epsilon_j is `smoothing` times the feature's total variance: no unit has an influence.  These s_kj maximize
+    epsilon_j is `smoothing` times the feature's total variance: no unit has an influence.  Where a feature is constant
+    in a class of weight N_k > 0, the mean square is v_j / (N_k + 1), as if one more sample had the variance v_j: that
+    within the classes, pooled over them, or where this is zero the total variance.  Other s_kj maximize
 
         sum_i r_ik {log N(x_ij; mu_kj, s_kj) - epsilon_j / (2 s_kj)},
 
@@ -69,11 +75,15 @@ class GaussianFeatures(Features):
         count = np.where(total > 0.0, total, 1.0)
         centre = (weight * mean).sum(axis=0) / count
         spread = (square + weight * (mean - centre) ** 2).sum(axis=0) / count
-        rounding = 10.0 * np.finfo(float).eps * np.abs(centre)
-        spread = np.where(spread > rounding**2, spread, 0.0)
+        rounding = (10.0 * np.finfo(float).eps * np.abs(mean)) ** 2
+        least = (10.0 * np.finfo(float).eps * np.abs(centre)) ** 2
+        spread = np.where(spread > least, spread, 0.0)
+        variances = np.where(own, square / np.where(own, weight, 1.0), spread)
+        within = np.where(variances > rounding, weight * variances, 0.0).sum(axis=0) / count
+        within = np.where(within > 0.0, within, spread)
+        variances = np.where(own & (variances <= rounding), within / (weight + 1.0), variances)
         self.epsilon = self.smoothing * spread
-        variances = np.where(own, square / np.where(own, weight, 1.0), spread) + self.epsilon
-        self.variances = np.maximum(variances, LEAST_VARIANCE * np.where(spread > 0.0, spread, 1.0))
+        self.variances = np.maximum(variances + self.epsilon, LEAST_VARIANCE * np.where(spread > 0.0, spread, 1.0))
         self.means = np.where(own, mean, centre)
 
     def log_likelihood(self, X: np.ndarray) -> np.ndarray:
@@ -91,6 +101,9 @@ class GaussianFeatures(Features):
     def training_log_likelihood(self, X: np.ndarray) -> np.ndarray:
         blur = 0.5 * (~np.isnan(X) @ (self.epsilon / self.variances).T)
         return self.log_likelihood(X) - blur
+
+    def named(self) -> dict[str, np.ndarray]:
+        return {"theta_": self.means, "var_": self.variances}
 
 
 class BernoulliFeatures(Features):
@@ -125,6 +138,9 @@ class BernoulliFeatures(Features):
 
     def log_prior(self) -> float:
         return float(self.alpha * (self.log_one + self.log_zero).sum())
+
+    def named(self) -> dict[str, np.ndarray]:
+        return {"feature_log_prob_": self.log_one}
 
 
 class MultinomialFeatures(Features):
@@ -171,6 +187,9 @@ class MultinomialFeatures(Features):
 
     def log_prior(self) -> float:
         return float(self.alpha * self.log_probabilities.sum())
+
+    def named(self) -> dict[str, np.ndarray]:
+        return {"feature_log_prob_": self.log_probabilities}
 
 
 def _log_rising(a: Any, x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -65,6 +65,8 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
     >>> [round(CoupledDiscriminant(sigma).fit(X, y).score(X, y), 2) for sigma in (0.0, 1.0)]
     [0.82, 0.77]
     """
+
+    _needs_all_classes: ClassVar[bool] = True  # theta holds the logarithms of the priors
 
     coupling: NonNegative = 1.0
     tol: NonNegative = 1e-8

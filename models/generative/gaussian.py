@@ -38,10 +38,12 @@ class DiscriminantParameters(PriorParameters):
         maximizes the likelihood among the multiples of I.
     divisor
         Divisor of the scatter: n for "mle", n - K for "unbiased"; only without `mean_prior` and `covariance_prior`.
-    shrinkage : "auto", "ledoit_wolf" or float in [0, 1]
-        (1 - s) Sigma + s m D, with D the diagonal of the features' total variances and m the mean of Sigma_jj / D_jj.
-        "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear features), with s at
-        least 1 / (n + 1), and takes s = 0 elsewhere.  Shrinkage does not change "spherical".
+    shrinkage : "auto", "ledoit_wolf", None or float in [0, 1]
+        (1 - s) Sigma + s m D.  D is the diagonal of the features' variances within the classes, pooled over them; m is
+        the mean of Sigma_jj / D_jj.  For a feature that is constant in every class, its total variance stands in place
+        of m D_jj.  "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear
+        features), with s at least 1 / (n + 1), and takes s = 0 elsewhere; None is 0.  Shrinkage does not change
+        "spherical", nor a shared "diagonal".
     mean_prior : None or pair (mean, strength)
         Prior mu_k ~ N(mean, Sigma / strength): the means are maximum a posteriori estimates.
     covariance_prior : None or pair (degrees, scale)
@@ -155,7 +157,7 @@ class NormalDiscriminant(GenerativeClassifier):
         sample = Sample(X[weights > 0.0], np.zeros((weights > 0.0).sum(), np.int64), weights[weights > 0.0])
         self._check_predictive(sample)
         dirichlet = np.array([old.dirichlet.mean()])
-        new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies)
+        new = NormalClasses(old.kind, old.shared, old.prior, None, dirichlet, old.scale, old.varies, old.units)
         new.start(sample)
         maximize_likelihood(self, new, sample, f", {label!r}")
         if self.predictive == "bayes" and not self._shared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -52,6 +52,7 @@ class GenerativeClassifier(Classifier):
     """
 
     priors_: np.ndarray
+    _needs_all_classes: ClassVar[bool] = False  # a class without weight has prior 0
 
     def _log_joint(self, X: Any) -> np.ndarray:
         """Return J_k(x) of checked samples, shape (samples, classes)."""
@@ -107,16 +108,19 @@ def log_posteriors(joint: np.ndarray, priors: np.ndarray) -> np.ndarray:
 
 
 def estimated_priors(counts: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> np.ndarray:
-    """Return `given` if not None, else the mode of pi under the Dirichlet prior with parameters `dirichlet` >= 1."""
-    if given is not None:
+    """Return `given` if not None, else the mode of pi under the Dirichlet prior with parameters `dirichlet` >= 1.
+
+    A class without weight has prior 0 in either case.
+    """
+    weight = np.where(counts > 0.0, counts + dirichlet - 1.0 if given is None else given, 0.0)
+    if given is not None and (not weight.any() or (counts > 0.0).all()):
         return given
-    weight = counts + dirichlet - 1.0
     return weight / weight.sum()
 
 
 def log_dirichlet(priors: np.ndarray, given: np.ndarray | None, dirichlet: np.ndarray) -> float:
     """Return the log prior density of the class priors without constants; 0 if they were given."""
-    counts = dirichlet > 1.0
+    counts = (dirichlet > 1.0) & (priors > 0.0)
     return float((dirichlet[counts] - 1.0) @ np.log(priors[counts])) if given is None else 0.0
 
 

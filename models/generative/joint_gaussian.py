@@ -77,13 +77,13 @@ class JointGaussianRegressor(Regressor, IterationParameters):
         self.mean_ = model.means[0]
         self.covariance_ = model.modes()[0]
         inputs = self.covariance_[:-1, :-1]
-        scale, varies = model.scale[:-1], model.varies[:-1]
+        scale, varies = model.units[:-1], model.varies[:-1]
         self.shrinkage_ = 0.0
         if is_singular(inputs, scale, varies):
             count, root = float(model.counts[0]), np.sqrt(scale)
             share = ledoit_wolf(inputs / np.outer(root, root), float(model.fourths[0]), count)
             self.shrinkage_ = max(1.0 / (1.0 + count), share)
-        self.covariance_[:-1, :-1] = raise_eigenvalues(shrink(inputs, self.shrinkage_, scale), scale)
+        self.covariance_[:-1, :-1] = raise_eigenvalues(shrink(inputs, self.shrinkage_, scale, varies), scale)
         self.coef_ = np.linalg.solve(self.covariance_[:-1, :-1], self.covariance_[:-1, -1])
         self.intercept_ = float(self.mean_[-1] - self.mean_[:-1] @ self.coef_)
 

@@ -56,6 +56,11 @@ class NaiveBayes(GenerativeClassifier):
         """Return the distributions, each with its columns (None: all columns)."""
         raise NotImplementedError
 
+    @property
+    def class_log_prior_(self) -> np.ndarray:
+        """Logarithm of `priors_`, by scikit-learn's name."""
+        return quiet_log(self.priors_)
+
     def _keep(self) -> None:
         """Set the fitted attributes that are particular to the subclass."""
 
@@ -236,6 +241,8 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
 
     The variance of a normal feature in a class is its samples' variance (divisor N_k) plus a share of the variance over
     all samples, so that units have no influence (scikit-learn adds a share of the largest variance to all features).
+    A feature that is constant in a class has the variance v / (N_k + 1) there, with v its variance within the classes,
+    or where it is constant in all of them, over all samples: as if one more sample had this deviation.
     Expectation maximization then raises the log-likelihood of samples that are blurred by noise of the added variance.
 
     Parameters
@@ -250,6 +257,14 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
         Share of a normal feature's total variance that is added to its variance in every class.
     binarize
         Threshold above which entries of Bernoulli features are ones; with None all entries must be 0 or 1.
+
+    Attributes
+    ----------
+    theta_, var_ : arrays, shape (classes, features)
+        Mean and variance of every normal feature in each class; NaN for other features.  Absent without normal ones.
+    feature_log_prob_ : array, shape (classes, features)
+        Log probability of a one for "bernoulli", and of each word for "multinomial"; NaN for other features.  Absent
+        without such features.
 
     Examples
     --------
@@ -286,3 +301,12 @@ class MixedNaiveBayes(NaiveBayes, PriorParameters):
             "kde": KernelFeatures(),
         }
         return [(np.flatnonzero(np.array(kinds) == kind), made[kind]) for kind in KINDS if kind in kinds]
+
+    def _keep(self) -> None:
+        found: dict[str, np.ndarray] = {}
+        for columns, part in self._parts:
+            for name, values in part.named().items():
+                found.setdefault(name, np.full((self.classes_.size, self.n_features_in_), np.nan))[:, columns] = values
+        for name in ("theta_", "var_", "feature_log_prob_"):
+            vars(self).pop(name, None)  # of an earlier fit
+        vars(self).update(found)

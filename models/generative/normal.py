@@ -20,7 +20,7 @@ from scipy.special import gammaln
 
 from ..base.validation import check_number
 
-FLOOR = 1e-9  # smallest eigenvalue of a covariance, in units of the features' total variances
+FLOOR = 1e-9  # smallest eigenvalue of a covariance, in units of the features' variances
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 Groups = list[tuple[np.ndarray, np.ndarray]]
@@ -229,10 +229,15 @@ def ledoit_wolf(covariance: np.ndarray, fourth: float, weight: float) -> float:
     return 1.0 if spread <= error else error / spread
 
 
-def shrink(covariance: np.ndarray, share: float, scale: np.ndarray) -> np.ndarray:
-    """Return (1 - share) Sigma + share m D: D is the diagonal matrix `scale`, m the mean of Sigma_jj / D_jj."""
+def shrink(covariance: np.ndarray, share: float, scale: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Return (1 - share) Sigma + share T with T diagonal and D the diagonal matrix `scale`.
+
+    T_jj = m D_jj of the features j that are `counted`, m the mean of their Sigma_jj / D_jj; T_jj = D_jj of the others.
+    """
     diagonal = covariance if covariance.ndim == 1 else np.diagonal(covariance)
-    target = float((diagonal / scale).mean()) * scale
+    target = scale.copy()
+    if counted.any():
+        target[counted] *= (diagonal / scale)[counted].mean()
     return (1.0 - share) * covariance + share * (target if covariance.ndim == 1 else np.diag(target))
 
 

@@ -85,9 +85,12 @@ class NormalClasses:
     # covariances, scatters: shape (c, p, p), or (c, p) when they are diagonal; c is 1 when shared, otherwise K
     covariances: np.ndarray = field(init=False)
     scatters: np.ndarray = field(init=False)
-    # shape (c,): sums of fourth powers of the residuals in units of `scale`, for `ledoit_wolf`, over the features
+    # shape (c,): sums of fourth powers of the residuals in units of `units`, for `ledoit_wolf`, over the features
     # `shrunk`, which exclude the target of a regression
     fourths: np.ndarray = field(init=False)
+    # shape (p,): the diagonal D of the last M step, unless it is given
+    units: np.ndarray = field(init=False)
+    given_units: np.ndarray | None = None
     shrunk = slice(None)
 
     def start(self, sample: Sample) -> None:
@@ -95,7 +98,7 @@ class NormalClasses:
         classes = self.dirichlet.size
         overall, _ = total_variances(sample.X, sample.weights)
         self.means = np.tile(overall, (classes, 1))
-        for k in range(classes):
+        for k in np.unique(sample.codes[sample.codes != UNLABELLED]):
             X, weights = sample.X[sample.codes == k], sample.weights[sample.codes == k]
             seen = weights @ ~np.isnan(X) > 0.0
             self.means[k, seen] = total_variances(X, weights)[0][seen]
@@ -113,18 +116,21 @@ class NormalClasses:
         """Return scales S_n, degrees of freedom df, factors (kappa_n + 1) / (kappa_n df); see `LinearDiscriminant`."""
         features, full = self.means.shape[1], self.kind == "full"
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
-        means = self.counts.size if self.shared else 1
+        means = np.count_nonzero(self.counts) if self.shared else 1
         own = features + 1.0 if full else 2.0
         nu = self.prior.weight - own if self.prior.weight > 0.0 else 0.0
         degrees = nu + counts - means * (self.prior.strength == 0.0) - (features - 1.0 if full else 0.0)
         scales = self.scatters + self.prior.scale
         everything = np.ones(features, dtype=bool)
+        if not self.shared:  # a class without samples has prior 0, and any density will do
+            empty = self.counts == 0.0
+            scales[empty], degrees = self._pooled(), np.where(empty, 1.0, degrees)
         if (degrees <= 0.0).any() or any(is_singular(S / df, self.scale, everything) for S, df in zip(scales, degrees)):
             raise ValueError(
                 "predictive must be 'plug-in' or covariance_prior be given where the samples of a class are too few "
                 "for its covariance, or a feature is constant or follows from others: there is no posterior density"
             )
-        strengths = self.prior.strength + self.counts
+        strengths = np.where(self.counts > 0.0, self.prior.strength + self.counts, 1.0)
         return scales, degrees, (strengths + 1.0) / (strengths * degrees)
 
     def log_joint_predictive(self, X: np.ndarray, groups: Groups) -> np.ndarray:
@@ -152,14 +158,39 @@ class NormalClasses:
         separate = [self._moments(sample, weights[:, k], k) for k in range(self.counts.size)]
         self.means = np.array([mean for mean, _, _ in separate])
         scatters = np.array([scatter for _, scatter, _ in separate])
-        fourths = np.array([fourth for _, _, fourth in separate])
         self.scatters = scatters.sum(axis=0, keepdims=True) if self.shared else scatters
+        self.units = self._target()[0] if self.given_units is None else self.given_units
+        fourths = np.array([self._fourth(*residuals) for _, _, residuals in separate])
         self.fourths = fourths.sum(keepdims=True) if self.shared else fourths
         if self.kind != "identity":
             self.covariances = np.array([raise_eigenvalues(mode, self.scale) for mode in self.modes()])
 
-    def _moments(self, sample: Sample, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return mu_k, S_k and the sum of the fourth powers of the residuals."""
+    def _pooled(self) -> np.ndarray:
+        """Return the covariance within the classes, pooled over them."""
+        pooled: np.ndarray = (self.scatters.sum(axis=0) + self.prior.scale) / self.counts.sum()
+        return pooled
+
+    def _target(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the diagonal of D, and the mask of the features that vary within the classes.
+
+        D has the pooled variances within the classes, and total variances where those are zero up to rounding.
+        """
+        pooled = self._pooled()
+        variances = pooled if pooled.ndim == 1 else np.diagonal(pooled)
+        rounding = 10.0 * np.finfo(float).eps * np.abs(self.means).max(axis=0)
+        within = variances > rounding**2
+        return np.where(within, variances, self.scale), within
+
+    def _fourth(self, residual: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of the fourth powers of the residuals in units of `units`."""
+        squares = residual**2 / self.units
+        squares = squares[:, self.shrunk].sum(axis=1, keepdims=True) if self.kind == "full" else squares
+        return float((weights @ squares**2).sum())
+
+    def _moments(
+        self, sample: Sample, weights: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Return mu_k, S_k, and the residuals with their weights."""
         if all(observed.all() for _, observed in sample.groups):
             filled, scatter = sample.X, np.zeros_like(self.covariances[0])
         else:
@@ -168,25 +199,25 @@ class NormalClasses:
         used = weights > 0.0
         filled, weights = filled[used], weights[used]
         prior = self.prior
-        mean = (prior.strength * prior.mean + weights @ filled) / (prior.strength + weights.sum())
+        total = prior.strength + weights.sum()
+        mean = (prior.strength * prior.mean + weights @ filled) / total if total > 0.0 else self.means[k]
         residual, shift = filled - mean, mean - prior.mean
         if self.kind == "full":
             scatter = scatter + (weights[:, None] * residual).T @ residual + prior.strength * np.outer(shift, shift)
-            fourth = weights @ ((residual**2 / self.scale)[:, self.shrunk].sum(axis=1)) ** 2
         else:
             scatter = scatter + weights @ residual**2 + prior.strength * shift**2
-            fourth = (weights @ (residual**2 / self.scale) ** 2).sum()
             if self.kind == "spherical":  # every diagonal entry becomes tr(S) / p
                 scatter = np.full_like(scatter, scatter.mean())
-        return mean, scatter, float(fourth)
+        return mean, scatter, (residual, weights)
 
     def modes(self, unbiased: bool = False) -> np.ndarray:
         """Return the covariances that maximize the posterior or likelihood, or `unbiased` ones without a prior."""
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
-        means = self.counts.size if self.shared else 1
+        means = np.count_nonzero(self.counts) if self.shared else 1
         divisors = counts + self.prior.weight + means * (self.prior.strength > 0.0)
         if self.prior.strength == 0.0 and self.prior.weight == 0.0 and unbiased:
             divisors = np.where(counts > means, counts - means, counts)
+        divisors = np.where(divisors > 0.0, divisors, 1.0)
         return (self.scatters + self.prior.scale) / divisors.reshape((-1,) + (1,) * (self.scatters.ndim - 1))
 
     def regularize(self, unbiased: bool, shrinkage: float | str) -> np.ndarray:
@@ -195,18 +226,20 @@ class NormalClasses:
         if self.kind == "identity":
             return shares
         counts = self.counts.sum(keepdims=True) if self.shared else self.counts
-        covariances = self.modes(unbiased)
-        pooled = (self.scatters.sum(axis=0) + self.prior.scale) / counts.sum()
+        covariances, (target, within) = self.modes(unbiased), self._target()
         for c, covariance in enumerate(covariances):
+            if counts[c] == 0.0:
+                covariances[c] = raise_eigenvalues(self._pooled(), target)
+                continue
             share: float | str = shrinkage
-            if share == "auto" and not is_singular(covariance, self.scale, self.varies):
+            if share == "auto" and not is_singular(covariance, target, self.varies):
                 share = 0.0
             if share in ("auto", "ledoit_wolf"):
                 least = 1.0 / (1.0 + counts[c]) if share == "auto" else 0.0  # the target counts as one more sample
                 share = max(least, self._ledoit_wolf(covariance, float(self.fourths[c]), float(counts[c])))
-                covariance = covariance if covariance.any() else pooled  # identical samples have no covariance
+                covariance = covariance if covariance.any() else self._pooled()  # identical samples have none
             shares[c] = share
-            covariances[c] = raise_eigenvalues(shrink(covariance, shares[c], self.scale), self.scale)
+            covariances[c] = raise_eigenvalues(shrink(covariance, shares[c], target, within), target)
         self.covariances = covariances
         return shares
 
@@ -224,12 +257,12 @@ class NormalClasses:
         self.priors = estimated_priors(self.counts, priors, self.dirichlet)
 
     def _ledoit_wolf(self, covariance: np.ndarray, fourth: float, count: float) -> float:
-        """Return the Ledoit-Wolf shrinkage of the features that vary, in units of `scale`."""
+        """Return the Ledoit-Wolf shrinkage of the features that vary, in units of `units`."""
         if not self.varies.any():
             return 0.0
         if covariance.ndim == 1:
-            return ledoit_wolf((covariance / self.scale)[self.varies], fourth, count)
-        root = np.sqrt(self.scale)
+            return ledoit_wolf((covariance / self.units)[self.varies], fourth, count)
+        root = np.sqrt(self.units)
         return ledoit_wolf((covariance / np.outer(root, root))[np.ix_(self.varies, self.varies)], fourth, count)
 
 
@@ -258,9 +291,13 @@ def maximize_likelihood(estimator: Any, classes: NormalClasses, sample: Sample, 
 
 
 def check_shrinkage(shrinkage: Any) -> float | str:
-    """Return the shrinkage as a share in [0, 1], or as the name of the rule that finds it."""
+    """Return the shrinkage as a share in [0, 1], 0 for None, or as the name of the rule that finds it."""
+    if shrinkage is None:
+        return 0.0
     if isinstance(shrinkage, str):
         if shrinkage not in ("auto", "ledoit_wolf"):
-            raise ValueError(f"shrinkage must be 'auto', 'ledoit_wolf' or a number in [0, 1], but {shrinkage!r} came")
+            raise ValueError(
+                f"shrinkage must be 'auto', 'ledoit_wolf', None or a number in [0, 1], but {shrinkage!r} came"
+            )
         return shrinkage
     return float(check_number("shrinkage", shrinkage, 0.0, 1.0))

@@ -15,16 +15,16 @@ import qp
 
 
 def primal_program(
-    F: Any, s: np.ndarray, C: np.ndarray, bias: bool, least: np.ndarray | float = 1.0
+    F: Any, s: np.ndarray, C: np.ndarray, bias: bool, least: np.ndarray | float = 1.0, D: np.ndarray | float = 1.0
 ) -> qp.QuadraticProgram:
-    """Return the primal in (w, b, xi); the rows of F are phi(x_k), `least` is -q.
+    """Return the primal in (w, b, xi); the rows of F are phi(x_k), `least` is -q, D is diagonal.
 
-    min  1/2 |w|^2 + sum_k C_k xi_k   s.t.   s_k (w'F_k + b) + xi_k >= least_k,   xi >= 0
+    min  1/2 w'Dw + sum_k C_k xi_k   s.t.   s_k (w'F_k + b) + xi_k >= least_k,   xi >= 0
     """
     m, d = F.shape
     soft = np.flatnonzero(np.isfinite(C))
     p = qp.Blocks(w=d, b=int(bias), xi=soft.size)
-    p.minimize(quadratic={"w": 1.0}, xi=C[soft])
+    p.minimize(quadratic={"w": D}, xi=C[soft])
     slacks = sp.csc_array((np.ones(soft.size), (soft, np.arange(soft.size))), shape=(m, soft.size))
     p.at_least(least, w=sp.diags_array(s) @ sp.csr_array(F), b=s, xi=slacks)
     p.bounds(xi=(0.0, None))

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.validation import warn
+
 MISSING = -1
+TABLE = (
+    "a table of shape ({0}, {1}) is read as {0} sequences of {1} positions, with one feature: give [X] for one "
+    "sequence of {0} positions with {1} features, or X[:, :, None] for what it is read as"
+)
+COLUMN = (
+    "a column of {0} symbols is read as {0} sequences of one position: give [X.ravel()] for one sequence, or list(X) "
+    "for what it is read as"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,10 @@ def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
 
     `sequences` is a list of array_like of shape (length,), or one array of shape (sequences, length).
     """
-    parts = _parts(sequences, 1)
+    is_table = getattr(sequences, "ndim", None) == 2 and not sp.issparse(sequences)
+    parts = _parts(np.asarray(sequences) if is_table else sequences, 1)
+    if is_table and sequences.shape[0] > 1 == sequences.shape[1]:
+        warn(COLUMN.format(sequences.shape[0]))
     joined = np.concatenate(parts)
     if joined.dtype.kind == "f":
         joined = np.where(np.isnan(joined), MISSING, joined)
@@ -66,13 +79,18 @@ def as_symbols(sequences: Any, symbols: int | None = None) -> Sequences:
 def as_vectors(sequences: Any, features: int | None = None) -> Sequences:
     """Check and join sequences of real vectors (with `features` coordinates if given); NaN is a missing coordinate.
 
-    `sequences` is a list of array_like of shape (length, features), or (length,) for one feature, or one array.
+    `sequences` is a list of array_like of shape (length, features), or (length,) for one feature, or one array.  A
+    warning tells that a table is read as sequences of one feature.
     """
-    parts = _parts(sequences, 2)
+    is_table = getattr(sequences, "ndim", None) == 2 and not sp.issparse(sequences)
+    parts = _parts(np.asarray(sequences) if is_table else sequences, 2)
     width = parts[0].shape[1] if features is None else features
     for s, part in enumerate(parts):
         if part.shape[1] != width:
-            raise ValueError(f"sequences must have {width} features each, but sequences[{s}] has {part.shape[1]}")
+            hint = f": [X] is one sequence, a table of shape {sequences.shape} is many" if is_table else ""
+            raise ValueError(f"sequences must have {width} features each, but sequences[{s}] has {part.shape[1]}{hint}")
+    if is_table:
+        warn(TABLE.format(*sequences.shape))
     joined = np.concatenate(parts)
     if joined.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: sequences have entries of type {joined.dtype}")
@@ -126,12 +144,17 @@ def _parts(sequences: Any, dimensions: int) -> list[np.ndarray]:
     if sp.issparse(sequences):
         raise TypeError("Sparse X was passed, but sequences must be a list of arrays")
     if isinstance(sequences, (str, bytes, dict)) or not hasattr(sequences, "__len__"):
-        raise ValueError(f"sequences must be a list of arrays, but {type(sequences).__name__} came")
+        letters = "; encode_symbols makes numbers of letters" * isinstance(sequences, (str, bytes))
+        raise ValueError(f"sequences must be a list of arrays, but {type(sequences).__name__} came{letters}")
     if len(sequences) == 0:
         raise ValueError("sequences must hold at least one sequence, but it is empty")
     parts = []
     for s, sequence in enumerate(sequences):
         part = np.asarray(sequence)
+        if part.dtype.kind in "US" or isinstance(sequence, (str, bytes)):
+            raise ValueError(
+                f"sequences[{s}] must hold numbers, but text came; encode_symbols makes numbers of letters"
+            )
         if dimensions == 2 and part.ndim == 1:
             part = part[:, None]
         if part.ndim != dimensions:

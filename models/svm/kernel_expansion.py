@@ -28,6 +28,8 @@ class KernelExpansion:
         Indices of the support vectors in X: samples with a nonzero coefficient in some machine.
     support_vectors_ : array or CSR, shape (vectors, features)
         The support vectors; no rows for a precomputed kernel.
+    n_support_ : array of int, shape (1,)
+        Number of support vectors.
     dual_coef_ : array, shape (machines, vectors)
         Coefficients c_j of each machine f(x) = dual_coef_ k(support_vectors_, x) + intercept_.
     kernel_ : Kernel
@@ -43,6 +45,7 @@ class KernelExpansion:
     kernel_: Kernel
     support_: np.ndarray
     support_vectors_: Any
+    n_support_: np.ndarray
     dual_coef_: np.ndarray
     coef_: np.ndarray
 
@@ -65,7 +68,7 @@ class KernelExpansion:
 
     def _keep_vectors(self, X: Any, support: np.ndarray, coefficients: np.ndarray) -> None:
         """Set the support vectors, rows `support` of X, and their coefficients."""
-        self.support_, self.dual_coef_ = support, coefficients
+        self.support_, self.dual_coef_, self.n_support_ = support, coefficients, np.array([support.size])
         self.support_vectors_ = X[:0] if self.kernel_.is_precomputed else X[support]
         self._set_coef()
 
@@ -78,7 +81,7 @@ class KernelExpansion:
 
     def _expansions(self, X: Any) -> np.ndarray:
         """Return sum_j c_j k(x_j, x) at the rows x of X, one column per machine."""
-        if self.kernel_.is_linear:
+        if "coef_" in vars(self):  # only for the linear kernel, or set by hand
             values = X @ self.coef_.T
         elif self.kernel_.is_precomputed:
             values = X[:, self.support_] @ self.dual_coef_.T

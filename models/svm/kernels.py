@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import qp
 from qp.problem.mercer import PARAMETERS, check_name, check_parameter, is_mercer
 
-from ..base.validation import as_dense, check_choice
+from ..base.validation import as_dense, as_scalar, check_choice
 
 Name = Literal["linear", "poly", "rbf", "precomputed"]
 KernelChoice = Name | Callable[[Any, Any], Any]
@@ -58,7 +58,7 @@ class Kernel:
     def __post_init__(self) -> None:
         check_name(self.kernel, NAMES)
         for name in PARAMETERS:
-            object.__setattr__(self, name, check_parameter(name, getattr(self, name)))
+            object.__setattr__(self, name, check_parameter(name, as_scalar(getattr(self, name))))
 
     @property
     def is_linear(self) -> bool:
@@ -89,6 +89,8 @@ class Kernel:
             return _checked(self.kernel(A, B), (A.shape[0], B.shape[0]))
         if self.is_precomputed:
             raise ValueError('kernel="precomputed" knows only the samples of X: give a kernel that can be evaluated')
+        if self.kernel == "rbf":
+            A, B = from_reference(A, B)
         products = inner_products(A, B)
         if self.kernel == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
@@ -189,6 +191,33 @@ def inner_products(A: Any, B: Any) -> np.ndarray:
     return np.asarray(as_dense(products))
 
 
+def from_reference(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return the samples A and B relative to the first row of B, so that their differences keep their digits.
+
+    Of two sparse matrices, only the columns that both store in full are shifted.
+    """
+    if not B.shape[0]:
+        return A, B
+    if not (sp.issparse(A) and sp.issparse(B)):
+        A, B = as_dense(A), as_dense(B)
+        return A - B[0], B - B[0]
+    A, B = A.tocsr(), B.tocsr()
+    shift = np.where(full_columns(A) & full_columns(B), as_dense(B[[0]]).ravel(), 0.0)
+    return shifted(A, shift), shifted(B, shift)
+
+
+def full_columns(X: Any) -> np.ndarray:
+    """Return the mask of the columns of a CSR matrix that are stored in full."""
+    return np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+
+
+def shifted(X: Any, shift: np.ndarray) -> Any:
+    """Return X - `shift`; X is dense, or CSR with `shift` zero in all but its `full_columns`."""
+    if not sp.issparse(X):
+        return X - shift
+    return sp.csr_array((X.data - shift[X.indices], X.indices, X.indptr), X.shape) if shift.any() else X
+
+
 def squares(A: Any) -> np.ndarray:
     """Return |a|^2 of every row a of A."""
     if sp.issparse(A):
@@ -204,7 +233,9 @@ def variance(X: Any, weights: np.ndarray) -> float:
     share = weights / (weights.sum() * X.shape[1])
     mean = float((share @ X).sum())
     if sp.issparse(X):
-        return max(float((share @ X.multiply(X)).sum()) - mean**2, 0.0)
+        stored = sp.csr_array(X)
+        weight = np.repeat(share, np.diff(stored.indptr))
+        return float(weight @ (stored.data - mean) ** 2) + max(1.0 - float(weight.sum()), 0.0) * mean**2
     return float((share @ (X - mean) ** 2).sum())
 
 

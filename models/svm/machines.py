@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 import qp
 
@@ -16,6 +17,8 @@ from ..base.multiclass import spread
 from ..programs.margins import dual_program, nu_dual
 from .dual import NOT_SEPARABLE, MarginDual
 from .kernel_expansion import PAIRWISE, KernelExpansion
+from .kernels import full_columns, shifted
+from .linear_machines import published
 from .margin import Form, Machine, Margin, largest_margin, machine_of
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
@@ -56,10 +59,23 @@ class MarginMachines(KernelExpansion, Estimator):
 
     def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
         """Solve all machines, set the attributes of the expansion, and return the machines."""
-        machines = self._in_series(X, problems, settings) or self._one_by_one(X, problems, settings)
+        is_linear, bias, samples = self.kernel_.is_linear, bool(self.fit_intercept), X
+        if is_linear and bias:
+            rows = np.unique(np.concatenate([one.rows for one in problems]))
+            part = X if rows.size == X.shape[0] else X[rows]
+            mean = np.asarray(part.mean(axis=0)).ravel()
+            mean = np.where(full_columns(X), mean, 0.0) if sp.issparse(X) else mean
+            samples = shifted(X, mean)  # w does not change, and products keep the digits that an offset costs
+        machines = self._in_series(samples, problems, settings) or self._one_by_one(samples, problems, settings)
+        if is_linear:
+            name = type(self).__name__
+            W, machines = published(name, samples, problems, machines, bias, settings, self._infeasible)
         support = np.flatnonzero((machines.coefficients != 0.0).any(axis=0))
         self._keep_vectors(X, support, machines.coefficients[:, support])
         self.intercept_, self.n_iter_ = machines.intercepts, machines.iterations
+        if is_linear:
+            self.coef_ = W
+            self.intercept_ = self.intercept_ - W @ mean if bias else self.intercept_
         self._answer = functools.cache(machines.answer)
         return machines
 

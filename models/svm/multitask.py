@@ -170,6 +170,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         groups = [np.flatnonzero(task == t) for t in range(count)]
         self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) for at in groups])
         self.support_ = np.flatnonzero(alpha)
+        self.n_support_ = np.array([np.count_nonzero(y[self.support_] == sign) for sign in (-1.0, 1.0)])
         self.support_vectors_ = X[self.support_]
         self.support_tasks_ = task[self.support_]
         self.support_kinds_ = KINDS[kinds[self.support_]]

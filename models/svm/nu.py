@@ -74,7 +74,7 @@ class NuSVC(MarginClassifier, MachineParameters):
 
     C = 1.0
 
-    nu: Share = 0.25
+    nu: Share = 0.5
     kernel: KernelChoice = "rbf"
 
     rho_: np.ndarray = fitted()

@@ -24,7 +24,7 @@ import qp
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import check_classes_left, class_weights, stratified_folds, two_class_problems, winners
 from ..base.parameters import fitted, parameters
-from ..base.validation import as_weights, check_number
+from ..base.validation import as_scalar, as_weights, check_number
 from ..programs.margins import dual_program
 from .dual import NOT_SEMIDEFINITE, MarginDual
 from .groups import MachineParameters, WorkingSetParameters
@@ -236,7 +236,7 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
 
 def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return (train, test) of each fold as indices of samples; `test` holds samples of positive weight."""
-    used = np.flatnonzero(weights > 0.0)
+    used, cv = np.flatnonzero(weights > 0.0), as_scalar(cv)
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         held_out = stratified_folds(codes[used], check_number("cv", cv, 2, whole=True))
         return [(np.delete(used, places), used[places]) for places in held_out]

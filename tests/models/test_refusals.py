@@ -119,7 +119,7 @@ EXCLUDED = {name: values for names, values in (
     ("Q", (-1.0, "best")), ("Q_series", ([1.0, -0.1], [1.0, np.inf], [])),
     ("doc_topic_prior", (0.0, -1.0, np.inf, [1.0, -1.0], [0.5, np.inf], [[0.5]])),
 ) for name in names.split()}  # fmt: skip
-WEIGHTED = ["SVC", "BilevelClassifier", "LogisticRegression", "LinearDiscriminant", "SVCCV", "NuSVC"]
+WEIGHTED = ["SVC", "BilevelClassifier", "LogisticRegression", "CoupledDiscriminant", "SVCCV", "NuSVC"]
 EMPTY = {  # the answers that need a fit with probabilities above zero
     "FisherScore": (r"a Fisher score needs probabilities above zero.*pseudocount > 0", [[0, 0]], None, [[0]]),
     "LogLikelihoodScore": (r"sample 1 has probability zero under models_\[0\]", [[0, 0], [0, 1]], "ab", [[0], [1]]),

@@ -22,7 +22,7 @@ from models.base.estimator import Classifier, Regressor, _names_that_differ, not
 from models.base.parameters import parameters
 from models.base.transformer import Transformer
 from models.base.validation import as_labels, as_matrix, as_targets, as_weights, check_choice, check_number
-from tests.models.test_protocol import FEWER_ITERATIONS, OF_SEQUENCES, PUBLIC
+from tests.models.test_protocol import OF_SEQUENCES, PUBLIC, SETTINGS
 
 BY_POSITION = {"BilevelClassifier": 6}  # the prior, and the constants of (4.17)-(4.24) in their order
 
@@ -138,7 +138,7 @@ def test_shapes_of_two_classes_are_those_of_scikit_learn():
         for name in ("coef_", "intercept_"):
             assert getattr(ours.fit(X, y), name).shape == getattr(theirs.fit(X, y), name).shape, (ours, name)
     for kind in (kind for kind in PUBLIC if kind not in OF_SEQUENCES and issubclass(kind, Classifier)):
-        fitted = kind(**FEWER_ITERATIONS.get(kind.__name__, {})).fit(np.abs(X), y)
+        fitted = kind(**SETTINGS.get(kind.__name__, {})).fit(np.abs(X), y)
         if getattr(fitted, "coef_", y).shape[-1] == X.shape[1]:
             assert fitted.coef_.shape == (1, 4) and fitted.intercept_.shape == (1,), kind
             if hasattr(fitted, "decision_function"):

@@ -72,6 +72,20 @@ def test_a_sparse_mask_does_not_go_with_a_kernel_that_leaves_out_otherwise():
         explained_examples(sp.csr_array(MASK), X, None, absent=-1.0)
 
 
+@pytest.mark.parametrize("form", [
+    np.asarray, sp.csr_array, list, lambda M: M[:, None, :], lambda M: M.astype(np.uint8), lambda M: M * 1.0,
+    lambda M: M.tolist(), lambda M: lambda A, y: M,
+])  # fmt: skip
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_mask_of_numbers_is_no_mask(form, sparse):
+    samples = sp.csr_array(X) if sparse else X
+    with pytest.raises(ValueError, match=r"explain sample 0 by 1 in feature 1, where X has .* astype\(bool\)"):
+        explained_examples(form(MASK.astype(int)), samples, None)
+    ones = (X > 0.0) * 1.0  # of zeros and ones, entries and mask say the same
+    for found, expected in zip(*(explained_examples(M, ones, None) for M in (MASK * ones, MASK))):
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("shape", [(6,), (4, 6), (4, 2, 6)])
 def test_masks_keep_sparse_examples_sparse(shape):
     rng = np.random.default_rng(0)

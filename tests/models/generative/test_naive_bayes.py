@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import gammaln
 from scipy.stats import gaussian_kde
+from sklearn.datasets import load_digits
+from sklearn.naive_bayes import GaussianNB
 
 from models import MixedNaiveBayes, MultinomialNaiveBayes
 
@@ -201,3 +203,20 @@ def test_densities_of_a_constant_feature_are_finite(kind):
     X = np.column_stack([np.ones(6), np.arange(6.0)])
     model = MixedNaiveBayes(kind).fit(X, [0, 0, 0, 1, 1, 1])
     assert np.isfinite(model.predict_joint_log_proba(X)).all() and model.score(X, [0, 0, 0, 1, 1, 1]) == 1.0
+
+
+def test_a_feature_that_is_constant_in_a_class_is_no_certainty():
+    X, y = load_digits(return_X_y=True)
+    train = np.arange(len(X)) % 2 == 0
+    ours, peer = MixedNaiveBayes().fit(X[train], y[train]), GaussianNB().fit(X[train], y[train])
+    assert ours.score(X[~train], y[~train]) >= peer.score(X[~train], y[~train])
+    loss = -ours.predict_log_proba(X[~train])[np.arange((~train).sum()), y[~train]].mean()
+    assert loss < 1000.0
+    units = 10.0 ** (np.arange(64) % 9 - 4)
+    again = MixedNaiveBayes().fit(X[train] * units, y[train]).predict_log_proba(X[~train] * units)
+    np.testing.assert_allclose(again, ours.predict_log_proba(X[~train]), rtol=1e-9, atol=1e-9)
+    z, labels = np.array([[0.0, 1.0], [0.0, 3.0], [1.0, 5.0], [3.0, 5.0], [5.0, 5.0]]), np.array([0, 0, 1, 1, 1])
+    expected = [[8.0 / 5.0 / 3.0, 1.0], [8.0 / 3.0, 2.0 / 5.0 / 4.0]]
+    np.testing.assert_allclose(MixedNaiveBayes(var_smoothing=0.0).fit(z, labels).var_, expected)
+    apart = MixedNaiveBayes(var_smoothing=0.0).fit(labels[:, None], labels).var_
+    np.testing.assert_allclose(apart.ravel(), labels.var() / np.array([3.0, 4.0]))

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import models
 from models.generative.coupled import CoupledLikelihood
@@ -130,19 +131,22 @@ def test_steps_of_normal_classes(kind, form, prior):
 def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, form):
     rng, codes = np.random.default_rng(2), np.arange(30) % 3
     X = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)) * [1.0, 10.0, 0.1, 3.0] + codes[:, None]
-    scale, shared = X.std(axis=0), kind is models.LinearDiscriminant
-    model = kind(form, shrinkage="ledoit_wolf").fit(X, codes)
-    residuals = (X - model.means_[codes]) / scale
+    X *= 1.0 + 8.0 * (codes[:, None] == np.arange(4))
+    shared, model = kind is models.LinearDiscriminant, kind(form, shrinkage="ledoit_wolf").fit(X, codes)
+    residuals = X - model.means_[codes]
+    scale = residuals.std(axis=0)
+    residuals /= scale
     for c, chosen in enumerate([codes >= 0] if shared else [codes == k for k in range(3)]):
         R = residuals[chosen]
         S, n = R.T @ R / len(R), len(R)
         if form == "full":
             expected, share = ledoit_wolf(R, assume_centered=True)
         else:  # Ledoit and Wolf's formula for the vectors of squares
-            v, spread = np.diag(S), np.var(np.diag(S)) * 4
+            v, spread = np.diag(S), max(np.var(np.diag(S)) * 4, 1e-30)
             share = min(1.0, max(0.0, (R**4).sum() / n - v @ v) / n / spread)
             expected = np.diag((1.0 - share) * v + share * v.mean())
-        assert 0.0 < share < 1.0 and model.shrinkage_[c] == pytest.approx(share, rel=1e-10)
+        assert 0.0 < share and (share < 1.0) != (shared and form == "diagonal")  # D itself is shrunk by all
+        assert model.shrinkage_[c] == pytest.approx(share, rel=1e-10)
         found = model.covariance_ if shared else model.covariances_[c]
         np.testing.assert_allclose(found, expected * np.outer(scale, scale), rtol=1e-10, atol=1e-12)
     model = kind(form, shrinkage=0.3).fit(X, codes)
@@ -161,6 +165,32 @@ def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, for
     wide = np.c_[X, X[:, :1]]  # a singular covariance is shrunk automatically, with the target as one more sample
     shares, counts = kind(form).fit(wide, codes).shrinkage_, np.full(3, 10.0) if not shared else np.array([30.0])
     assert (shares == 0.0).all() if form == "diagonal" else (shares >= 1.0 / (1.0 + counts)).all()
+
+
+@pytest.mark.parametrize("distance", [3.0, 10.0, 1e5])
+@pytest.mark.parametrize("kind", [models.LinearDiscriminant, models.QuadraticDiscriminant])
+def test_a_feature_that_separates_is_not_shrunk_away(kind, distance):
+    accuracies = []
+    for seed in range(5):
+        rng = np.random.RandomState(seed)
+        X, y, Z, t = rng.randn(40, 200), rng.randint(0, 2, 40), rng.randn(500, 200), rng.randint(0, 2, 500)
+        X[:, 0] += distance * y
+        Z[:, 0] += distance * t
+        peer = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, y)
+        accuracies.append((kind().fit(X, y).score(Z, t), peer.score(Z, t)))
+    ours, theirs = np.mean(accuracies, axis=0)
+    assert ours > theirs - (0.02 if kind is models.LinearDiscriminant else 0.1)
+
+
+@pytest.mark.parametrize("kind", [models.LinearDiscriminant, models.QuadraticDiscriminant])
+def test_shrinkage_does_not_see_constant_features(kind):
+    X, codes, _ = samples()
+    X, codes = np.nan_to_num(X)[codes >= 0], codes[codes >= 0]
+    wide = np.c_[X, np.full(len(X), 7.0)]
+    alone, together = (kind(shrinkage=0.3).fit(A, codes).predict_proba(A) for A in (X, wide))
+    np.testing.assert_allclose(together, alone, atol=1e-13)
+    none, zero = (kind(shrinkage=s).fit(X, codes).predict_proba(X) for s in (None, 0.0))
+    np.testing.assert_array_equal(none, zero)
 
 
 def counted(X, r, alpha, kind):

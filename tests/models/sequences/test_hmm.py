@@ -1,6 +1,7 @@
 """Hidden Markov models against the enumeration of all paths, EM that never goes down, and refusals that say why."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -292,3 +293,20 @@ def test_random_emissions_are_the_shares_of_the_symbols_times_flat_dirichlet_row
     np.testing.assert_allclose(model.emissionprob_.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(shares.mean(axis=0), 0.25, atol=0.01)
     assert (shares**2).sum(axis=1).mean() == pytest.approx(2.0 / 5.0, abs=0.01)
+
+
+def test_a_table_is_not_read_as_sequences_without_a_word():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    with pytest.warns(UserWarning, match=r"read as 40 sequences of 3 positions, with one feature: give \[X\]"):
+        assert GaussianHMM(2, random_state=0).fit(X).means_.shape == (2, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = GaussianHMM(2, random_state=0).fit([X])
+        assert model.means_.shape == (2, 3)
+        assert GaussianHMM(2, random_state=0).fit(X[:, :, None]).means_.shape == (2, 1)
+        assert GaussianHMM(2, random_state=0).fit(list(X)).means_.shape == (2, 1)
+        DiscreteHMM(2, random_state=0).fit(np.zeros((4, 3), dtype=int))
+    with pytest.raises(ValueError, match=r"3 features each.* \[X\] is one sequence"):
+        model.predict(X)
+    with pytest.warns(UserWarning, match=r"read as 4 sequences of one position: give \[X.ravel\(\)\]"):
+        DiscreteHMM(2, random_state=0).fit(np.zeros((4, 1), dtype=int))

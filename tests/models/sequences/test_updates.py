@@ -128,7 +128,7 @@ def test_no_parameter_of_an_earlier_fit_is_left():
 
 
 def test_a_state_without_weight_keeps_its_parameters():
-    model = GaussianHMM(3, random_state=0).fit(np.random.default_rng(0).normal(size=(9, 1)))
+    model = GaussianHMM(3, random_state=0).fit([np.random.default_rng(0).normal(size=(9, 1))])
     means, covariances = model.means_.copy(), model.covariances_.copy()
     n, own, square = np.array([[2.0], [5e-10], [5e-11]]), 7.0, 50.0
     model._maximize_emissions(np.hstack([n, own * n, square * n]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import models
 from models.svm.kernels import Kernel, make_kernel, squares, variance
 
 rng = np.random.default_rng(0)
@@ -114,3 +115,24 @@ def test_squares_of_sparse_rows_of_which_some_are_empty(layout, rows):
     A[rows] = np.random.default_rng(0).normal(size=(len(rows), 4)) * np.array([1.0, 0.0, 2.0, 1.0])
     np.testing.assert_allclose(squares(layout(A)), (A**2).sum(axis=1), rtol=1e-14)
     assert squares(layout(A[:0])).shape == (0,)
+
+
+@pytest.mark.parametrize("offset", [2.0**20, 2.0**27])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_gaussian_kernels_do_not_see_an_offset(form, offset):
+    rng = np.random.default_rng(0)
+    X, Z = np.round(rng.normal(size=(2, 60, 3)) * 64.0) / 64.0  # so that X + offset is exact
+    y = (X[:, 0] * X[:, 1] > 0.0).astype(int)
+    near, far = (models.SVC(gamma=0.5).fit(form(X + c), y).decision_function(form(Z + c)) for c in (0.0, offset))
+    np.testing.assert_allclose(far, near, atol=1e-9)
+    kernel = Kernel("rbf", gamma=0.5)
+    np.testing.assert_allclose(kernel(form(X + offset), form(Z + offset)), kernel(X, Z), rtol=1e-12)
+    np.testing.assert_allclose(make_kernel("rbf", form(X + offset), np.ones(60)).gamma, 1.0 / 3.0 / X.var(), rtol=1e-6)
+
+
+def test_gaussian_kernel_between_sparse_and_dense_samples_with_empty_columns():
+    X = np.array([[1.0, 0.0, 5.0], [0.0, 2.0, 6.0]])
+    kernel = Kernel("rbf", gamma=0.5)
+    for A in (X, sp.csr_array(X)):
+        for B in (X[1:], sp.csr_array(X[1:])):
+            np.testing.assert_allclose(kernel(A, B), np.exp([[-3.0], [0.0]]), rtol=1e-14)
