@@ -134,7 +134,7 @@ class Lane:
         size = max((np.abs(part) * dual_unit).max() for part in gradient)
         hidden = 0.01 * np.abs(self.x * self.rd).max() / tau**2  # what dual residuals hide of the gap
         dual_residual = (np.abs(self.rd) * dual_unit).max()
-        # What grows is rounding, which depends on the processor: the lanes may end a step earlier or later from here on.
+        # What grows is rounding, which depends on the processor: the lanes may end a step earlier or later.
         self.has_grown |= dual_residual > 2.0 * self.last
         self.last = dual_residual
         small += [
