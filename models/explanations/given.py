@@ -20,13 +20,13 @@ def explained_examples(
     """Return all explained examples as rows, and the row of X that each explains.
 
     An explained example v keeps the important features of its x; the others are left out: each entry of v is the entry
-    of x or `absent`.  An explained example that is equal to its x is dropped.
+    of x or `absent`, so that zeros and ones of another type than bool are refused as a mask.  An explained example that
+    is equal to its x is dropped.
 
     Parameters
     ----------
     explanations : None, array, sparse matrix, list or callable
-        * a matrix of the shape of X: v_i in row i, or if it is of bool, True where a feature of x_i is important (zeros
-          and ones of another type are entries of v, which must be those of x);
+        * a matrix of the shape of X: v_i in row i, or if it is of bool, True where a feature of x_i is important;
         * a vector of bool, one entry a feature: the same important features in all examples;
         * an array of three dimensions, (samples, explanations, features), of either kind;
         * a list with, for each example, None, or one vector or several (as rows) of either kind;

@@ -59,6 +59,8 @@ def check_parameter(name: str, value: Any) -> Any:
     2
     """
     what, low, high = PARAMETERS[name]
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":  # as cvxpy's `value`
+        value = value.item()
     is_real = isinstance(value, Real) and not isinstance(value, bool)
     try:
         number = float(value) if is_real else math.nan

@@ -411,7 +411,7 @@ class WithHessian:
         if largest < SMALL:  # The largest entry of a semidefinite P is on its diagonal.
             P = self.hessian
             largest = max(largest, infinity_norm(P.values if P.is_sparse else np.ascontiguousarray(P.diagonal())))
-        return float(objective_unit(largest))
+        return largest / SMALL if 0.0 < largest < SMALL else 1.0  # `objective_unit`, which only kernels call
 
 
 def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndarray | Hessian | None:

@@ -93,7 +93,7 @@ def test_a_long_solve_ends_near_its_limit():
     n = 4000
     A = sp.random_array((2000, n), density=2e-3, rng=np.random.default_rng(0))
     data = {"P": sp.eye_array(n), "q": np.ones(n), "A": A, "l": -0.1, "u": 0.1}
-    for limit in (0.05, 0.2, 0.5):
+    for limit in (0.02, 0.05, 0.1):
         started = time.perf_counter()
         assert qp.solve(**data, time_limit=limit).status == "time_limit"
         assert time.perf_counter() - started <= limit + 0.2
