@@ -11,11 +11,12 @@ import socp
 from socp.compiled.clock import clock
 from socp.linalg import cholesky as dense
 from socp.linalg.ldl.factorization import LDL
+from tests.support.sparse_matrices import random_sparse
 
 RNG = np.random.default_rng(0)
 F = RNG.normal(size=(90, 90))
 DATA = {"P": F @ F.T / 90, "q": RNG.normal(size=90), "A": RNG.normal(size=(40, 90)), "l": -0.1, "u": 0.1}
-SPARSE = {**DATA, "P": sp.eye_array(90), "A": sp.random_array((40, 90), density=0.1, rng=RNG)}
+SPARSE = {**DATA, "P": sp.eye_array(90), "A": random_sparse((40, 90), density=0.1, rng=RNG)}
 WAYS = {"dense": DATA, "sparse": SPARSE, "fixed": {**DATA, "lb": [0.5, *89 * [-np.inf]], "ub": [0.5, *89 * [np.inf]]}}
 
 
@@ -91,7 +92,7 @@ def test_dense_factors_look_at_the_clock():
 @pytest.mark.full
 def test_a_long_solve_ends_near_its_limit():
     n = 4000
-    A = sp.random_array((2000, n), density=2e-3, rng=np.random.default_rng(0))
+    A = random_sparse((2000, n), density=2e-3, rng=np.random.default_rng(0))
     data = {"P": sp.eye_array(n), "q": np.ones(n), "A": A, "l": -0.1, "u": 0.1}
     for limit in (0.02, 0.05, 0.1):
         started = time.perf_counter()

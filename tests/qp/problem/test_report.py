@@ -12,11 +12,12 @@ import qp
 import socp
 from bench import __main__ as command
 from bench.programs import saved
+from tests.support.sparse_matrices import random_sparse
 
 rng = np.random.default_rng(0)
 R = rng.normal(size=(60, 60))
 BOX = {"P": R @ R.T, "q": rng.normal(size=60), "lb": -1.0, "ub": 1.0}  # for the active set
-SPARSE = {"P": sp.eye_array(60).tocsc(), "q": rng.normal(size=60), "A": sp.random_array((30, 60), density=0.1, rng=rng)}
+SPARSE = {"P": sp.eye_array(60).tocsc(), "q": rng.normal(size=60), "A": random_sparse((30, 60), density=0.1, rng=rng)}
 SPARSE |= {"l": -1.0, "u": 1.0}  # for the interior-point method
 TINY = {"P": np.eye(2), "q": np.array([-1.0, 1.0]), "A": np.ones((1, 2)), "l": np.zeros(1), "u": np.ones(1)}
 CROSSED = TINY | {"A": np.ones((2, 2)), "l": np.array([2.0, 0.0]), "u": np.array([3.0, 1.0])}

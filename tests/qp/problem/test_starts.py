@@ -8,6 +8,7 @@ import qp
 from qp import KernelMatrix, ProgramError, Solver
 from qp.problem.starts import completed
 from tests.support.programs import planted_quadratic
+from tests.support.sparse_matrices import random_sparse
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -108,7 +109,7 @@ def test_far_points_cost_nothing():
 def test_a_point_that_is_optimal_for_another_objective_costs_nothing():
     for seed in range(6):
         rng, n = np.random.default_rng(seed), 60
-        A = sp.random_array((20, n), density=0.3, rng=rng)
+        A = random_sparse((20, n), density=0.3, rng=rng)
         side = A @ rng.random(n)
         for P in (None, sp.diags_array(rng.random(n))):
             data = {"A": A, "l": side, "u": side, "lb": 0.0, "active_set": False}
