@@ -23,7 +23,12 @@ def changed(program: Any, **parts: Any) -> Any:
     array([3.])
     """
     kind: Any = socp.ConeProgram if isinstance(program, socp.ConeProgram) else qp.QuadraticProgram
-    return kind(**parts_of(program) | {"offset": program.offset} | parts)
+    return kind(**arguments_of(program) | parts)
+
+
+def arguments_of(program: Any) -> dict[str, Any]:
+    """Return the data of a program as arguments of its engine."""
+    return parts_of(program) | {"offset": program.offset}
 
 
 def parts_of(program: Any, *without: str) -> dict[str, Any]:

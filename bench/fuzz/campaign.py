@@ -6,9 +6,9 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -102,11 +102,9 @@ def run(
     Return the campaign, also after Ctrl-C.
     """
     campaign = Campaign({family: Counter() for family in families}, {family: [] for family in families})
-    worker, until = Worker(seed), time.monotonic() + seconds
+    worker = Worker(seed)
     try:
-        for number, family in ((number, family) for number in count() for family in families):
-            if time.monotonic() >= until or campaign.programs == programs:
-                break
+        for family, number in in_turn(families, seconds, programs):
             verdict = worker.trial(family, number)
             campaign.counts[family][verdict.name] += 1
             campaign.expected += verdict.expected
@@ -121,6 +119,15 @@ def run(
     finally:
         worker.stop()
     return campaign
+
+
+def in_turn(families: Sequence[str], seconds: float, programs: int | None) -> Iterator[tuple[str, int]]:
+    """Yield the programs 0, 1, 2, ... of all families in turn until `seconds` or `programs` are reached."""
+    until = time.monotonic() + seconds
+    for turn in islice(((family, number) for number in count() for family in families), programs):
+        if time.monotonic() >= until:
+            break
+        yield turn
 
 
 def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:

@@ -17,8 +17,8 @@ import socp
 from socp import LowRank, NonNeg, SecondOrder, Status
 
 from ..answers.answer import Answer
-from ..answers.program import MATRICES, Program, changed, linear_name, parts_of
-from .points import Generator
+from ..answers.program import MATRICES, Program, arguments_of, changed, linear_name, parts_of
+from .points import Generator, scaled_hessian
 
 UNITS, BLOCKS, FORM = "units", "blocks", "form"
 """Kinds of changes: the stopping test depends on units and on the origin of x, as docs/forms.md states it, and
@@ -53,11 +53,6 @@ class Changed:
         elif answer.status is not Status.PRIMAL_INFEASIBLE and y is not None and z is not None:
             y, z = y / self.objective, z / self.objective
         return replace(answer, x=x, y=y, z=z, s=None, told=None, objectives=None)
-
-
-def arguments_of(program: Any) -> dict[str, Any]:
-    """Return the data of a program as arguments of its engine."""
-    return parts_of(program) | {"offset": program.offset}
 
 
 Change = Callable[[Generator, Any], Changed | None]
@@ -148,9 +143,11 @@ def units_of_rows(rng: Generator, program: Any) -> Changed | None:
 def units_of_the_objective(rng: Generator, program: Any) -> Changed:
     """Multiply the objective."""
     name, w = linear_name(program), float(powers(rng, 1)[0])
-    P = LowRank(np.sqrt(w) * program.P.F, w * program.P.d) if isinstance(program.P, LowRank) else program.P
-    P = P if P is None or P is not program.P else w * P
-    parts = {"P": P, name: w * getattr(program, name), "offset": w * program.offset}
+    parts = {
+        "P": scaled_hessian(program.P, np.ones(program.n), w),
+        name: w * getattr(program, name),
+        "offset": w * program.offset,
+    }
     return Changed(changed(program, **parts), objective=w)
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from ..compare.process import Died, Late
 from ..compare.tables import Table
-from .campaign import Worker, keep
-from .same import AGREE, DISAGREE, MISSED, OUTCOMES, THRESHOLD
+from .campaign import Worker, in_turn, keep
+from .same import DISAGREE, MISSED, OUTCOMES, THRESHOLD
 from .through import Passage
 
 CRASH = "crash"
@@ -72,11 +70,9 @@ def run(
 
     Return the counts, also after Ctrl-C.
     """
-    crossing, worker, until = Crossing(), Worker(seed, "bench.fuzz.through"), time.monotonic() + seconds
+    crossing, worker = Crossing(), Worker(seed, "bench.fuzz.through")
     try:
-        for number, family in ((number, family) for number in count() for family in families):
-            if time.monotonic() >= until or crossing.programs == programs:
-                break
+        for family, number in in_turn(families, seconds, programs):
             crossing.programs += 1
             try:
                 found = [Passage(**passage) for passage in worker.ask(family, number)["passages"]]
@@ -105,8 +101,3 @@ def report(
         path = keep(folder, family, seed, number)
         if path:
             tell(f"    kept in {path}")
-
-
-def agreed(found: Sequence[Passage]) -> bool:
-    """Return True if all passages agree or differ at a threshold only."""
-    return all(passage.outcome in (AGREE, THRESHOLD, MISSED) for passage in found)

@@ -23,61 +23,60 @@ from qp.files import qps
 from socp import LowRank, NonNeg, Status
 
 from ..answers.answer import Answer, from_solution
-from ..answers.program import VECTORS, changed, engine_of, linear_name
+from ..answers.program import VECTORS, arguments_of, changed, engine_of, linear_name
 from ..peers.forms import csc32, one_sided, two_sided
 from ..programs import saved
 from . import batches
 from .case import Case, Planted
-from .changes import arguments_of
 from .judge import WRONG, judge
 from .points import Generator
 
 Arguments = dict[str, Any]
-Door = Callable[[Generator, Any, Arguments, dict[str, Any]], Answer | None]
-"""From a generator, a program, its data as arguments and settings to the answer, or None if the door is not for it."""
+Door = Callable[[Generator, Any, Arguments], Answer | None]
+"""From a generator, a program and its data as arguments to the answer, or None if the door is not for it."""
 
 
-def solve(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer:
+def solve(rng: Generator, program: Any, data: Arguments) -> Answer:
     """Call the function."""
-    return from_solution(engine_of(program).solve(**data, **settings), 0.0)
+    return from_solution(engine_of(program).solve(**data), 0.0)
 
 
-def program_of(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer:
+def program_of(rng: Generator, program: Any, data: Arguments) -> Answer:
     """Call the function with a program."""
-    return from_solution(engine_of(program).solve(type(program)(**data), **settings), 0.0)
+    return from_solution(engine_of(program).solve(type(program)(**data)), 0.0)
 
 
-def interior_point(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer:
+def interior_point(rng: Generator, program: Any, data: Arguments) -> Answer:
     """Call the function without the active sets, or with another way to factorize."""
     other: dict[str, Any] = {"active_set": False} if isinstance(program, qp.QuadraticProgram) else {}
     if not other or rng.random() < 0.3:
         other["kkt"] = str(rng.choice(["dense", "ldl"]))
     if isinstance(program, qp.QuadraticProgram) and rng.random() < 0.3:
         other["presolve"] = False
-    return from_solution(engine_of(program).solve(**data, **settings | other), 0.0)
+    return from_solution(engine_of(program).solve(**data, **other), 0.0)
 
 
-def solver(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer:
+def solver(rng: Generator, program: Any, data: Arguments) -> Answer:
     """Set up a solver and solve, once or twice, perhaps from the last answer."""
-    made = engine_of(program).Solver(**data, **settings)
+    made = engine_of(program).Solver(**data)
     found = made.solve()
     if rng.random() < 0.3:
         found = made.solve(warm_start=bool(rng.random() < 0.5))
     return from_solution(found, 0.0)
 
 
-def pickled(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer:
+def pickled(rng: Generator, program: Any, data: Arguments) -> Answer:
     """Copy a solver by pickle, before or after its first solve."""
-    made = engine_of(program).Solver(**data, **settings)
+    made = engine_of(program).Solver(**data)
     if rng.random() < 0.5:
         made.solve()
     return from_solution(pickle.loads(pickle.dumps(made)).solve(), 0.0)
 
 
-def updated(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer:
+def updated(rng: Generator, program: Any, data: Arguments) -> Answer:
     """Set a solver up on other data of the pattern, solve, and update everything, at once or one by one."""
     before = like(rng, program)
-    made = engine_of(program).Solver(before, **settings)
+    made = engine_of(program).Solver(before)
     if rng.random() < 0.7:
         made.solve()
     change = {name: data[name] for name in VECTORS[type(program).__name__]}
@@ -95,19 +94,19 @@ def updated(rng: Generator, program: Any, data: Arguments, settings: dict[str, A
     return from_solution(made.solve(warm_start=bool(rng.random() < 0.5)), 0.0)
 
 
-def batch_alone(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer | None:
+def batch_alone(rng: Generator, program: Any, data: Arguments) -> Answer | None:
     """Solve a batch of one program."""
-    return _in_batch(rng, program, [], settings, 0)
+    return _in_batch(rng, program, [], 0)
 
 
-def batch_among_others(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer | None:
+def batch_among_others(rng: Generator, program: Any, data: Arguments) -> Answer | None:
     """Solve a batch of programs of the same shape, of which this is the first, the last, or in the middle."""
     k = int(rng.integers(1, 12))
     place = int(rng.choice([0, k // 2, k]))
-    return _in_batch(rng, program, [like(rng, program) for _ in range(k)], settings, place)
+    return _in_batch(rng, program, [like(rng, program) for _ in range(k)], place)
 
 
-def _in_batch(rng: Generator, program: Any, others: list[Any], settings: dict[str, Any], place: int) -> Answer | None:
+def _in_batch(rng: Generator, program: Any, others: list[Any], place: int) -> Answer | None:
     if program.n > 400:
         return None
     programs = [*others[:place], program, *others[place:]]
@@ -155,7 +154,7 @@ def like(rng: Generator, program: Any) -> Any:
     return changed(program, **parts)
 
 
-def cone_form(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer | None:
+def cone_form(rng: Generator, program: Any, data: Arguments) -> Answer | None:
     """Solve a quadratic program as a cone program, or one with orthants only as a quadratic program, at any door."""
     if isinstance(program, socp.ConeProgram):
         if any(not isinstance(cone, NonNeg) for cone in program.cones) or not np.isfinite(program.h).all():
@@ -169,10 +168,7 @@ def cone_form(rng: Generator, program: Any, data: Arguments, settings: dict[str,
         other = socp.ConeProgram(form.c, form.G, form.h, [NonNeg(form.nonneg)], form.A, form.b, form.P)
         back = form.recover
     door = ENGINE[int(rng.integers(len(ENGINE)))]
-    known = {
-        name: value for name, value in settings.items() if name not in ("active_set", "presolve", "check_convexity")
-    }
-    answer = door(rng, other, arguments_of(other), known)
+    answer = door(rng, other, arguments_of(other))
     if answer is None:
         return None
     verdict = judge(Case(other, Planted(), True), answer)
@@ -185,7 +181,7 @@ def cone_form(rng: Generator, program: Any, data: Arguments, settings: dict[str,
 ENGINE: tuple[Door, ...] = (solve, solver, updated, batch_alone, interior_point)
 
 
-def qpsolvers(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer | None:
+def qpsolvers(rng: Generator, program: Any, data: Arguments) -> Answer | None:
     """Solve a ``qpsolvers.Problem``, dense or sparse."""
     if isinstance(program, socp.ConeProgram):
         return None
@@ -200,7 +196,7 @@ def qpsolvers(rng: Generator, program: Any, data: Arguments, settings: dict[str,
     bounds = [None if np.isinf(b).all() and rng.random() < 0.5 else b for b in (form.lb, form.ub)]
     given = [(M, v) if v.size else (None, None) for M, v in ((matrices[1], h), (matrices[2], form.b))]
     problem = package.Problem(matrices[0], form.q, *given[0], *given[1], *bounds)
-    answer = package.solve_problem(problem, "centralpath", **settings)
+    answer = package.solve_problem(problem, "centralpath")
     z, rows = np.zeros(form.l.size), np.asarray(answer.z if h.size else np.zeros(0)).ravel()
     z[above] += rows[: above.size]
     z[below] -= rows[above.size :]
@@ -219,7 +215,7 @@ def _plain(name: str, solution: Any, x: Any, y: Any, z: Any, objective: Any = No
     return answer if objective is None else replace(answer, objectives=(float(objective), np.nan))
 
 
-def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer | None:
+def cvxpy(rng: Generator, program: Any, data: Arguments) -> Answer | None:
     """Solve a problem stated in cvxpy, by its interface of quadratic or of cone programs."""
     if program.n > 100:
         return None
@@ -273,13 +269,10 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
                 state(value(under) >= l[under], put(out, under, -1.0))
     problem = cp.Problem(cp.Minimize(objective), constraints)
     chosen: Any = CentralPath() if rng.random() < 0.4 else "CENTRALPATH"
-    known = {
-        name: value for name, value in settings.items() if name not in ("active_set", "presolve", "check_convexity")
-    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            problem.solve(solver=chosen, **known)
+            problem.solve(solver=chosen)
         except cp.SolverError:
             return Answer("cvxpy", Status.NUMERICAL_ERROR, None, None, None, 0, 0.0, 0.0)
     solution = problem.solver_stats.extra_stats
@@ -292,7 +285,7 @@ def cvxpy(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any
     return _plain("cvxpy", solution, x.value, y, z, problem.value + program.offset)
 
 
-def file(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]) -> Answer | None:
+def file(rng: Generator, program: Any, data: Arguments) -> Answer | None:
     """Write a file and read it again, with every number as it was, and solve."""
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(program, socp.ConeProgram):
@@ -316,7 +309,7 @@ def file(rng: Generator, program: Any, data: Arguments, settings: dict[str, Any]
         if type(read) is type(program) and read.n == program.n and read.A.shape == program.A.shape:
             same_rows = not isinstance(program, socp.ConeProgram) or read.m == program.m
             if same_rows:
-                found = from_solution(engine_of(read).solve(read, **settings), 0.0)
+                found = from_solution(engine_of(read).solve(read), 0.0)
                 same = all(_same(getattr(read, name, None), getattr(program, name, None)) for name in ("A", "G"))
                 return found if same else replace(found, y=None, z=None, s=None, told=None)
     return None  # rows that always hold are left out of a file

@@ -20,12 +20,12 @@ from socp import ProgramError, Status
 
 from .. import peers
 from ..answers.answer import Answer
-from ..answers.program import VECTORS
+from ..answers.program import VECTORS, arguments_of
 from ..answers.verify import verify
 from ..compare.process import serve
 from . import catalogue
 from .case import OPTIMAL, Case, Planted
-from .changes import CHANGES, FORM, UNITS, Changed, arguments_of
+from .changes import CHANGES, FORM, UNITS, Changed
 from .doors import DOORS
 from .judge import WRONG, has_crossed_sides, judge
 from .points import Generator
@@ -123,15 +123,13 @@ def _answer(rng: Generator, door: str, name: str, case: Case, change: Changed | 
     program = case.program if change is None else change.program
     data = (change.arguments if change is not None else None) or arguments_of(program)
     try:
-        answer = DOORS[door](rng, program, data, {})
+        answer = DOORS[door](rng, program, data)
     except Exception as error:  # any exception is a failure to report
         return None, Passage(door, name, DISAGREE, np.inf, f"{type(error).__name__}: {str(error)[:300]}")
     if answer is None:
         return None, Passage(door, name, "")
     if answer.told is not None:
-        own = case if change is None else Case(program, Planted(), True)
-        if change is not None or door != REFERENCE:
-            own = Case(program, Planted(), True)
+        own = case if change is None and door == REFERENCE else Case(program, Planted(), True)
         verdict = judge(own, answer)
         if verdict.name == WRONG:
             return None, Passage(door, name, DISAGREE, np.inf, f"wrong by itself: {verdict.why}")

@@ -8,6 +8,7 @@ import pytest
 import qp
 import socp
 from bench import __main__ as command
+from bench.answers.program import arguments_of
 from bench.compare.process import Died
 from bench.fuzz import catalogue, changes, crossing, doors, same, through
 from bench.fuzz.campaign import Worker
@@ -47,13 +48,11 @@ def test_families_agree(family):
 
 def test_a_change_maps_its_answers_back():
     for program in PROGRAMS.values():
-        expected = doors.solve(rng_of(), program, changes.arguments_of(program), {})
+        expected = doors.solve(rng_of(), program, arguments_of(program))
         for name, (change, _) in changes.CHANGES.items():
             changed = change(rng_of(4), program)
             if changed is not None and changed.against is None:
-                answer = doors.solve(
-                    rng_of(), changed.program, changed.arguments or changes.arguments_of(changed.program), {}
-                )
+                answer = doors.solve(rng_of(), changed.program, changed.arguments or arguments_of(changed.program))
                 back = changed.back(answer, program)
                 assert back.x == pytest.approx(expected.x, abs=1e-4), name
                 assert back.y.shape == expected.y.shape and back.z.shape == expected.z.shape
@@ -74,9 +73,9 @@ SPOILS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_spoiled_answer_is_seen_at_every_door(name, spoil, monkeypatch):
     case = Case(PROGRAMS[name], Planted())
-    reference = doors.solve(rng_of(), case.program, changes.arguments_of(case.program), {})
+    reference = doors.solve(rng_of(), case.program, arguments_of(case.program))
     for door, enter in list(doors.DOORS.items()):
-        right = enter(rng_of(1), case.program, changes.arguments_of(case.program), {})
+        right = enter(rng_of(1), case.program, arguments_of(case.program))
         if right is None:
             assert (door, name) == ("qpsolvers", "conic")
             continue
@@ -92,8 +91,8 @@ def test_a_spoiled_answer_is_seen_after_every_change(change, monkeypatch):
         if changed is None:
             continue
         held = changed.against or program
-        reference = enter(rng_of(), held, changes.arguments_of(held), {})
-        right = enter(rng_of(), changed.program, changed.arguments or changes.arguments_of(changed.program), {})
+        reference = enter(rng_of(), held, arguments_of(held))
+        right = enter(rng_of(), changed.program, changed.arguments or arguments_of(changed.program))
         wrong = replace(right, x=right.x + 1e-2 * (1.0 + abs(right.x)))
         monkeypatch.setitem(doors.DOORS, "solve", lambda *_, wrong=wrong: wrong)
         found = list(through._compared(rng_of(), "solve", change, Case(program, Planted()), changed, reference))
@@ -107,13 +106,13 @@ def test_exceptions_are_disagreements(monkeypatch):
 
     monkeypatch.setitem(doors.DOORS, "Solver", broken)
     case = Case(QUADRATIC, Planted())
-    reference = doors.solve(rng_of(), QUADRATIC, changes.arguments_of(QUADRATIC), {})
+    reference = doors.solve(rng_of(), QUADRATIC, arguments_of(QUADRATIC))
     (found,) = through._compared(rng_of(), "Solver", "", case, None, reference)
     assert (found.outcome, found.why) == (DISAGREE, "IndexError: out of range")
 
 
 def test_thresholds_are_told_apart_by_their_distance():
-    right = doors.solve(rng_of(), QUADRATIC, changes.arguments_of(QUADRATIC), {})
+    right = doors.solve(rng_of(), QUADRATIC, arguments_of(QUADRATIC))
     silent = replace(right, told=None, objectives=None)
     for off, same_units, expected in (
         (1e-9, True, AGREE),
@@ -131,7 +130,7 @@ def test_thresholds_are_told_apart_by_their_distance():
 
 def test_small_objectives_are_compared_by_their_own_size():
     small = qp.QuadraticProgram(1e-9 * np.eye(2), [-1e-9, -2e-9])
-    right = doors.solve(rng_of(), small, changes.arguments_of(small), {})
+    right = doors.solve(rng_of(), small, arguments_of(small))
     found = same.compare(small, right, replace(right, x=1.1 * right.x, objectives=None), False, True)
     assert found.name == DISAGREE and "small objectives differ" in found.why
 
