@@ -36,10 +36,7 @@ if TYPE_CHECKING:
 
 KNOWN = ("P", "q", "A", "l", "u", "lb", "ub", "warm_start", *QuadraticBatchSettings.__annotations__)
 
-CERTIFIED = {
-    Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists",
-    Status.DUAL_INFEASIBLE: "the objective falls for ever along x",
-}
+CERTIFIED = {Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists"}
 
 
 class Solutions(Answers[Solution]):

@@ -29,7 +29,6 @@ from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
-from socp.verify.certificates import CERTAIN
 from socp.verify.stopping import residuals as cone_residuals
 
 from ..plan.choice import choose_method
@@ -114,9 +113,10 @@ class DualActiveSet:
         answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
         if room.code.item() != PRIMAL_INFEASIBLE:
             return None
-        (y, z), error = repaired_certificate(program, settings.tol, answers[of_y:of_z], answers[of_z:][: program.n])
-        if not error <= min(settings.tol_infeasible or settings.tol, CERTAIN):
+        ray = repaired_certificate(program, settings, answers[of_y:of_z], answers[of_z:][: program.n])
+        if ray is None:
             return None
+        (y, z), error = ray
         point = answers[: program.n], y, z
         message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
         trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from socp.compiled.memory import check_room
 from socp.problem.checks import ArrayLike, ProgramError, as_dense, as_number, as_vector, check_finite
-from socp.problem.hessian import Hessian
+from socp.problem.hessian import Hessian, check_full
 
 from .mercer import (
     AT_ONCE,
@@ -110,7 +109,7 @@ class KernelMatrix(Hessian):
         """Return P as it is, or in full if its kernel is a function."""
         if isinstance(self.kernel, str):
             return self
-        check_room(8.0 * self.order**2, f"P in full, {self.order} by {self.order},")
+        check_full(self.order)
         return self.toarray()
 
     @property

@@ -95,7 +95,7 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
     counts = {"shared": int(shared), "cones": cones, "cone_rows": cone_rows, "degree": sides + cones + 1.0}
     limits = {
         "tol": settings.tol, "tol_abs": np.inf if settings.tol_abs is None else settings.tol_abs,
-        "tol_infeasible": min(settings.tol_infeasible or settings.tol, CERTAIN), "max_iter": settings.max_iter,
+        "tol_infeasible": min(settings.tol_of_rays, CERTAIN), "max_iter": settings.max_iter,
         "step_fraction": settings.step_fraction, "equalities_apart": int(equalities_apart),
     }  # fmt: skip
     for name, value in {**counts, **limits}.items():

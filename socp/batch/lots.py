@@ -15,7 +15,6 @@ from ..compiled.threads import WORK, blas_threads
 from ..method.rays import repaired_certificate
 from ..problem.settings import Settings
 from ..problem.status import Status
-from ..verify.certificates import CERTAIN
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
 from .spans import ordered_spans
 from .watch import Watch
@@ -184,9 +183,10 @@ class Lot:
         at, vectors = self.chosen[i], self.vectors()
         names = many.vectors[1:3]
         given = (np.ascontiguousarray(vectors[name][i]) for name in names)
-        ray, error = repaired_certificate(self.programs.program(at), self.settings.tol, *given)
-        if not error <= min(self.settings.tol_infeasible or self.settings.tol, CERTAIN):
+        found = repaired_certificate(self.programs.program(at), self.settings, *given)
+        if found is None:
             return False
+        ray, error = found
         many.status[at], many.primal_residual[at] = Status.PRIMAL_INFEASIBLE, error
         for name, multipliers in zip(names, ray):
             getattr(many, name)[at] = multipliers

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from ..derivatives.cones import linearize, linearize_many
+from ..method.run import RAYS
 from ..problem.checks import ProgramError
 from ..problem.settings import Settings
 from ..problem.solution import TIMINGS, TRACE, Gradient, KeepsProgram, Solution, Tangent
@@ -21,8 +22,7 @@ MESSAGES = {
     Status.TIME_LIMIT: "the time limit was reached before this program",
     Status.INTERRUPTED: "interrupted from the keyboard before this program",
     Status.NUMERICAL_ERROR: "not solved",
-    Status.PRIMAL_INFEASIBLE: "(y, z) certifies that no feasible point exists",
-    Status.DUAL_INFEASIBLE: "the objective falls for ever along x",
+    **RAYS,
 }
 
 

@@ -118,7 +118,7 @@ class State(Structure):
         """Copy the settings for the following runs."""
         self.tol = self.newton.tol = settings.tol
         self.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
-        self.tol_infeasible = settings.tol_infeasible or settings.tol
+        self.tol_infeasible = settings.tol_of_rays
         self.step_fraction = self.plan.step_fraction
         self.settings = settings
 

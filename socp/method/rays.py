@@ -13,7 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lstsq
 
+from ..problem.checks import EPS
 from ..problem.program import ConeProgram
+from ..problem.settings import Settings
 from ..verify.certificates import CERTAIN, ROUNDED, Ray, absorb, primal_certificate
 
 MOST_ROWS, MOST_ENTRIES = 1000, 4_000_000  # of the dense matrix of a repair
@@ -21,14 +23,18 @@ RANK = 1e-13  # least pivot of independent rows
 ROUNDS = 8  # of repairs, each of which may violate other rows
 
 
-def repaired_certificate(program: Any, tol: float, *multipliers: np.ndarray) -> tuple[Ray, float]:
-    """Return the `primal_certificate` of multipliers, repaired if that is needed for an error of `CERTAIN`."""
+def repaired_certificate(program: Any, settings: Settings, *multipliers: np.ndarray) -> tuple[Ray, float] | None:
+    """Return the `primal_certificate` of multipliers, repaired if that is needed for an error of `CERTAIN`.
+
+    Return None if the error is larger than that, or than `tol_infeasible`.
+    """
+    tol = settings.tol
     ray, error = primal_certificate(program, *multipliers, tol=tol)
     if not error <= CERTAIN and all(np.isfinite(v).all() for v in multipliers):
         other, repaired = primal_certificate(program, *repaired_multipliers(program, *multipliers), tol=tol)
         if repaired < error:
-            return other, repaired
-    return ray, error
+            ray, error = other, repaired
+    return (ray, error) if error <= min(settings.tol_of_rays, CERTAIN) else None
 
 
 def repaired_multipliers(program: Any, *multipliers: np.ndarray) -> Ray:
@@ -92,5 +98,5 @@ def _changed(M: sp.csr_array, left: np.ndarray, v: np.ndarray) -> np.ndarray:
     t = lstsq(dense / scale[:, None], left / scale, cond=RANK, overwrite_a=True, lapack_driver="gelsy")[0]
     changed = v.copy()
     changed[columns] -= size * t
-    changed[columns[np.abs(1.0 - t) <= 64.0 * np.finfo(float).eps]] = 0.0  # what should vanish, vanishes
+    changed[columns[np.abs(1.0 - t) <= 64.0 * EPS]] = 0.0  # what should vanish, vanishes
     return changed

@@ -214,6 +214,11 @@ class Settings:
         return self if self.callback is None else dataclasses.replace(self, callback=None)
 
     @property
+    def tol_of_rays(self) -> float:
+        """`tol_infeasible`, or `tol` if that is None."""
+        return self.tol_infeasible or self.tol
+
+    @property
     def sifting(self) -> bool:
         """Alias of `active_set`."""
         return self.active_set
