@@ -15,6 +15,7 @@ import numpy as np
 
 import qp
 import socp
+from socp.problem.checks import as_scalar
 
 from .multiclass import check_classes_left, class_weights, predicted
 from .parameters import complete_method, fields_of, instead, parameter_names
@@ -23,7 +24,6 @@ from .validation import (
     ClassWeight,
     as_labels,
     as_matrix,
-    as_scalar,
     as_targets,
     as_weights,
     check_number,

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from socp.problem.checks import as_csr
+from socp.problem.checks import as_csr, as_scalar
 
 ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 
@@ -138,11 +138,6 @@ def check_number(
         bounds += f"{' and' if bounds else ''} at most {high:g}" if high < math.inf else ""
         raise ValueError(f"{name} must be {kind}{bounds}, but {value!r} came")
     return int(value) if whole and value != math.inf else float(value)
-
-
-def as_scalar(value: Any) -> Any:
-    """Return the number in an array without axes, such as the value of a variable of cvxpy; other values unchanged."""
-    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

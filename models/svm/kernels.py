@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import qp
 from qp.problem.mercer import PARAMETERS, check_name, check_parameter, is_mercer
 
-from ..base.validation import as_dense, as_scalar, check_choice
+from ..base.validation import as_dense, check_choice
 
 Name = Literal["linear", "poly", "rbf", "precomputed"]
 KernelChoice = Name | Callable[[Any, Any], Any]
@@ -58,7 +58,7 @@ class Kernel:
     def __post_init__(self) -> None:
         check_name(self.kernel, NAMES)
         for name in PARAMETERS:
-            object.__setattr__(self, name, check_parameter(name, as_scalar(getattr(self, name))))
+            object.__setattr__(self, name, check_parameter(name, getattr(self, name)))
 
     @property
     def is_linear(self) -> bool:

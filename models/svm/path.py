@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 import qp
+from socp.problem.checks import as_scalar
 
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import check_classes_left, class_weights, stratified_folds, two_class_problems, winners
 from ..base.parameters import fitted, parameters
-from ..base.validation import as_scalar, as_weights, check_number
+from ..base.validation import as_weights, check_number
 from ..programs.margins import dual_program
 from .dual import NOT_SEMIDEFINITE, MarginDual
 from .groups import MachineParameters, WorkingSetParameters

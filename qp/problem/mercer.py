@@ -22,7 +22,7 @@ from socp.compiled.kernels import deferred_kernel, inner
 from socp.compiled.signatures import Floats, Ints, Matrix, Singles
 from socp.compiled.structures import Structure, dimension, floats, integer, matrix, number, singles
 from socp.compiled.vec import LANES, load, splat, store
-from socp.problem.checks import ProgramError
+from socp.problem.checks import ProgramError, as_scalar
 
 LINEAR, POLY, RBF = range(3)
 NAMES = ("linear", "poly", "rbf")
@@ -58,9 +58,7 @@ def check_parameter(name: str, value: Any) -> Any:
     >>> check_parameter("degree", np.float32(2.0))
     2
     """
-    what, low, high = PARAMETERS[name]
-    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":  # as cvxpy's `value`
-        value = value.item()
+    (what, low, high), value = PARAMETERS[name], as_scalar(value)
     is_real = isinstance(value, Real) and not isinstance(value, bool)
     try:
         number = float(value) if is_real else math.nan

@@ -51,6 +51,11 @@ class ProgramError(ValueError):
     """A program or a setting that cannot be accepted; the message names it."""
 
 
+def as_scalar(value: Any) -> Any:
+    """Return the number in an array without axes, such as the value of a variable of cvxpy; other values unchanged."""
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
 def as_vector(
     name: str, value: Any, size: int | None = None, why: str = "", spread: bool = False, absent: float | None = None,
     leading: bool = False,
