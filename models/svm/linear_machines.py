@@ -19,20 +19,12 @@ from ..base.multiclass import spread
 from ..base.validation import as_dense
 from ..programs.margins import primal_program
 from .dual import checked
+from .margin import divided
 from .multipliers import tell_apart
 from .series import Machines, Problem
 
 PROVEN = 1e-6  # largest distance of a published objective from its bound, relative to 1 plus its size
 KEPT = 1e-6  # largest violation of a hard margin
-
-
-def divided(problem: Problem, rho: float) -> Problem:
-    """Return the problem divided by `rho`, as `MarginMachines._divided` defines it, or unchanged without nu."""
-    if problem.total is None:
-        return problem
-    rho = min(rho, 0.0) if problem.sides == 2 else rho  # a tube has no negative width
-    own = rho if rho > 0.0 else 1.0
-    return replace(problem, q=(problem.q - rho) / own, C=problem.C / own)
 
 
 def violations(X: Any, problem: Problem, w: np.ndarray, b: float) -> np.ndarray:
@@ -85,9 +77,12 @@ def published(
     intercepts, margins, answer = machines.intercepts.copy(), machines.margins.copy(), machines.answer
     limit = max(float(settings["tol"]), PROVEN)
     for k, problem in enumerate(problems):
-        problem, rows = divided(problem, float(machines.rhos[k])), problem.rows
-        if problem.total is not None and not coefficients[k].any():
-            continue  # no margin is left, of which the user is told
+        rows = problem.rows
+        if problem.total is not None:
+            if not coefficients[k].any():
+                continue  # no margin is left, of which the user is told
+            rho = float(machines.rhos[k])
+            problem = divided(problem, min(rho, 0.0) if problem.sides == 2 else rho)  # a tube has no negative width
         samples = X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
         objective = primal_objective(samples, problem, W[k], float(intercepts[k]))
         bound = dual_objective(problem, W[k], coefficients[k, rows])

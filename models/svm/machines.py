@@ -19,7 +19,7 @@ from .dual import NOT_SEPARABLE, MarginDual
 from .kernel_expansion import PAIRWISE, KernelExpansion
 from .kernels import full_columns, shifted
 from .linear_machines import published
-from .margin import Form, Machine, Margin, largest_margin, machine_of
+from .margin import Form, Machine, Margin, divided, largest_margin, machine_of
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
 
@@ -123,7 +123,7 @@ class MarginMachines(KernelExpansion, Estimator):
         own = rho if rho > 0.0 else 1.0
         y = solution.y.mean(keepdims=True) / own
         answer = replace(solution, x=solution.x / own, y=y, z_bounds=solution.z_bounds / own)
-        margin = replace(margin, q=(margin.q - rho) / own, C=margin.C / own)
+        margin = divided(margin, rho)
         dual = MarginDual(dual_program(program.P, margin.signs, margin.C, margin.bias, margin.q), {}, semidefinite=True)
         machine = machine_of(margin, dual, dual.program, answer, answer.x, answer.z_bounds)
         return replace(machine, program=program, solution=solution, rho=rho)

@@ -5,8 +5,8 @@ The primal is in the features, or in the features F of a factor of the kernel ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from .multipliers import NOT_SUPPORT, ON_MARGIN, sort_out
 
 Form = Literal["auto", "dual", "primal"]
 FORMS = get_args(Form)
+Priced = TypeVar("Priced", bound=Any)  # a dataclass with q and C
 FEWEST_TO_FACTOR = 4  # samples per feature from which the dual uses the low rank of the kernel matrix
 FEWEST_TO_STAY_SPARSE = 2  # samples per feature from which sparse samples are solved in the primal
 FACTOR_TOL = 1e-13  # relative to the largest diagonal entry of K: smaller pivots count as zero
@@ -102,6 +103,15 @@ class Machine:
     program: qp.QuadraticProgram
     solution: qp.Solution
     rho: float = 1.0
+
+
+def divided(priced: Priced, rho: float) -> Priced:
+    """Return a `Margin`, or another dataclass with its q and C, divided by `rho` if that is positive.
+
+    Margins of width rho become one; with rho <= 0 there is a tube of half width -rho.
+    """
+    own = rho if rho > 0.0 else 1.0
+    return replace(priced, q=(priced.q - rho) / own, C=priced.C / own)  # type: ignore[no-any-return]
 
 
 def product_of(features: Any) -> np.ndarray | qp.LowRank:
