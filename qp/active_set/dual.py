@@ -451,7 +451,23 @@ def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
 
     Return 0 unless it is optimal, else (rows in the working set) 2^32 + 4 (iterations) + the result of `load_dual`.
     """
-    started, batch, made, proximal = clock(), w.batch, 0, 0
+    started, batch = clock(), w.batch
+    find_dual(w, q, is_warm)
+    made = batch.iterations[0]
+    last = batch.trace[min(made, batch.trace.size - 1)]
+    if batch.code[0] == OPTIMAL:
+        verify(batch, w.test, layout[0], layout[1], 0, 1)
+        last["primal_objective"], last["dual_objective"] = batch.numbers[0, 0], batch.numbers[1, 0]
+        last["primal_residual"], last["dual_residual"] = batch.numbers[2, 0], batch.numbers[3, 0]
+        last["gap"] = batch.numbers[4, 0]
+    last["seconds"] = clock() - started
+    return (w.count << 32) + (made << 2) + (2 if w.rho > 0.0 else 1) if batch.code[0] == OPTIMAL else 0
+
+
+@kernel
+def find_dual(w: DualSet, q: Floats, is_warm: bool) -> None:
+    """Solve the only program of a batch with the objective q; the answer is not verified."""
+    batch, made, proximal = w.batch, 0, 0
     l, u, x = batch.l[0], batch.u[0], batch.x[0]
     for j in range(w.n):
         w.has_v = w.has_v and batch.q[0, j] == q[j]
@@ -496,14 +512,6 @@ def solve_dual(w: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
         w.steps += 1
         settle(w)
     batch.iterations[0] = made
-    last = batch.trace[min(made, batch.trace.size - 1)]
-    if batch.code[0] == OPTIMAL:
-        verify(batch, w.test, layout[0], layout[1], 0, 1)
-        last["primal_objective"], last["dual_objective"] = batch.numbers[0, 0], batch.numbers[1, 0]
-        last["primal_residual"], last["dual_residual"] = batch.numbers[2, 0], batch.numbers[3, 0]
-        last["gap"] = batch.numbers[4, 0]
-    last["seconds"] = clock() - started
-    return (w.count << 32) + (made << 2) + (2 if w.rho > 0.0 else 1) if batch.code[0] == OPTIMAL else 0
 
 
 @inner

@@ -110,7 +110,7 @@ class DualActiveSet:
         found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
         if found:
             return room.answer(program, program.offset, found, self.plan, settings)
-        answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
+        answers, (_, of_y, of_z, _, of_trace) = room.answers.copy(), room.places
         if room.code.item() != PRIMAL_INFEASIBLE:
             return None
         ray = repaired_certificate(program, settings, answers[of_y:of_z], answers[of_z:][: program.n])
@@ -245,7 +245,7 @@ class Room:
     answers : array
         The answer in one array that begins with x.
     places : tuple of int
-        Places in `answers` of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
+        n, and places in `answers` of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
     """
 
     def __init__(self, kind: tuple[int, int, float, float | None, bool], settings: Settings) -> None:
@@ -272,11 +272,7 @@ class Room:
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
         self.code, self.iterations = batch.code, batch.iterations
-        first, *others = (
-            (part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace)
-        )
-        of_y, of_numbers, of_trace = (place - first for place in others)
-        self.answers, self.places = batch._block[first:], (of_y, of_y + m, of_numbers, of_trace)
+        self.answers, self.places = places_of(batch)
         self.words = batch.words + self.test.words + self.work.words
         self.sides = batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
 
@@ -332,18 +328,37 @@ class Room:
     def answer(
         self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan, settings: Settings
     ) -> Solution:
-        """Return the `Solution` that `solve_dual` left here with result `found`; `rest_of` adds words and records."""
-        count, (of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, self.places
-        answers = self.answers[: of_trace + RECORD * (count + 1)].copy()
-        solution: Solution = object.__new__(Solution)
-        solution.__dict__ = {
-            "status": OPTIMAL, "x": answers[: self.kind[0]], "y": answers[of_y:of_z],
-            "z_bounds": answers[of_z : of_z + self.kind[0]], "objective": answers.item(of_numbers) + offset,
-            "iterations": count, "setup_time": 0.0, "solve_time": 0.0, "plan": plan,
-            "_rest": (rest_of, source, offset, answers, self.places, settings, found >> 32),
-        }  # fmt: skip
+        """Return the `Solution` that `solve_dual` left here with result `found`."""
         self.has_answer = True
-        return solution
+        return answer_in(self.answers, self.places, source, offset, found, plan, settings)
+
+
+def places_of(batch: Batch) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Return the answer of a batch of one program in one array that begins with x, and the places in it.
+
+    The places are n, and those of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
+    """
+    parts = batch.x, batch.y, batch.numbers, batch.trace
+    first, *others = ((part.ctypes.data - batch.address) // WORD for part in parts)
+    of_y, of_numbers, of_trace = (place - first for place in others)
+    return batch._block[first:], (batch.n, of_y, of_y + batch.m, of_numbers, of_trace)
+
+
+def answer_in(
+    block: np.ndarray, places: tuple[int, ...], source: QuadraticProgram | np.ndarray, offset: float, found: int,
+    plan: Plan, settings: Settings,
+) -> Solution:  # fmt: skip
+    """Return the `Solution` at `places` of a block, given the result of `solve_dual`; `rest_of` adds words, records."""
+    count, (n, of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, places
+    answers = block[: of_trace + RECORD * (count + 1)].copy()
+    solution: Solution = object.__new__(Solution)
+    solution.__dict__ = {
+        "status": OPTIMAL, "x": answers[:n], "y": answers[of_y:of_z], "z_bounds": answers[of_z : of_z + n],
+        "objective": answers.item(of_numbers) + offset,
+        "iterations": count, "setup_time": 0.0, "solve_time": 0.0, "plan": plan,
+        "_rest": (rest_of, source, offset, answers, places, settings, found >> 32),
+    }  # fmt: skip
+    return solution
 
 
 def rest_of(
@@ -352,7 +367,7 @@ def rest_of(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the fields of a `Solution` beyond its point and objective; `source` is the program or its block."""
     program = unpack(source, offset) if isinstance(source, np.ndarray) else source
-    _, _, at, of_trace = places
+    *_, at, of_trace = places
     trace, message = (
         trace_of(program, answers[of_trace:]),
         f"{test_holds(settings.tol)}; {sides} sides in the working set",
