@@ -20,7 +20,6 @@ from socp.verify.stopping import residuals
 
 from .active_set.method import ActiveSet
 from .active_set.small import DualActiveSet, small_method
-from .active_set.working_set import WorkingSet
 from .plan.choice import choose_method
 from .problem.program import QuadraticProgram
 from .problem.solution import Point, Solution, solution_at
@@ -52,29 +51,18 @@ class Engine(SetUpOnce):
     _solved = 0  # optimal answers of the interior-point method with these matrices; -1: never switch
 
     def _set_up_for(self, program: QuadraticProgram) -> None:
-        """Set up for a program; a `KernelMatrix` is converted to a dense P unless the method needs only its rows."""
+        """Set up for a program; the set-up waits if its sides cross."""
         crossing = crossing_of(program, self.settings) if program.are_crossed else None
         if crossing is not None:
             self._go_over(program, self._test_hessian)
             self._crossing, self._is_behind = crossing, True
             return
-        if program.hessian.is_by_rows and choose_method(program, self.settings) != "working set":
-            program = program.with_full_hessian()
         super()._set_up_for(program)
 
     def _test_hessian(self, program: QuadraticProgram) -> None:
         """Raise ProgramError if the settings require a convex program and P is not positive semidefinite."""
         if self.settings.check_convexity:
-            P = program.hessian
-            if P.is_by_rows and not program.P.is_semidefinite:
-                P = program.with_full_hessian().hessian
-            check_semidefinite(P)
-
-    def _make_hessian(self) -> None:
-        """Convert a `KernelMatrix` P to a dense one and set up again."""
-        before = self.setup_time
-        self._set_up_for(self.program.with_full_hessian())
-        self.setup_time += before
+            check_semidefinite(program.hessian)
 
     def _set_up(self, program: QuadraticProgram) -> None:
         is_checked, active_set, cone_solver, parts = self.settings.check_convexity, None, None, None
@@ -99,9 +87,6 @@ class Engine(SetUpOnce):
 
     def _new_active_set(self, program: QuadraticProgram) -> ActiveSet | None:
         """Return the active set for the presolved program, or None if it is not chosen."""
-        if program.hessian.is_by_rows:  # `_set_up_for` has chosen the working set.
-            before = getattr(self, "active_set", None)
-            return WorkingSet(program, self.settings, before if isinstance(before, WorkingSet) else None)
         method = choose_method(program, self.settings, may_be_definite=False)
         return ActiveSet(program, self.settings) if method == "active set" else None
 
@@ -137,9 +122,6 @@ class Engine(SetUpOnce):
     def cone_solver(self) -> ConeSolver:
         """Solver of the cone program; if an active set solves, it is set up at its first use."""
         if self._cone_solver is None:
-            if self.program.hessian.is_by_rows:
-                self._make_hessian()
-                return self.cone_solver
             started = time.perf_counter()
             self._cone_solver = self._new_cone_solver(self.presolved, self.cone_form)
             self.setup_time += time.perf_counter() - started
@@ -301,9 +283,6 @@ class Engine(SetUpOnce):
             solution = self.active_set.solve(
                 start[0] if isinstance(start, tuple) else self._last if start else None, test
             )
-        if solution is None and self.program.hessian.is_by_rows:
-            self._make_hessian()
-            return self._find(start)
         solution = self._follow_path(start, test) if solution is None else solution
         solution._settings = self.settings.without_callback
         return solution
@@ -323,8 +302,7 @@ class Engine(SetUpOnce):
 
     def _show(self, plan: Plan, program: QuadraticProgram, form: ConeForm) -> None:
         """Print the header of an active-set method."""
-        P = program.hessian
-        entries = P.order**2 if P.is_by_rows else P.entries, program.A.data.size
+        entries = program.hessian.entries, program.A.data.size
         printing.header(plan, self.settings.tol, form.n, form.p, form.m, (), entries)
 
     def _follow_path(self, start: bool | Start, test: ProgramTest) -> Solution:

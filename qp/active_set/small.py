@@ -167,7 +167,7 @@ def small_method(
     """
     P = program.hessian
     may_be_definite = P.is_definite is not False
-    if P.is_by_rows or choose_method(program, settings, may_be_definite, solved) != "dual active set":
+    if choose_method(program, settings, may_be_definite, solved) != "dual active set":
         return None
     dual = DualActiveSet(program, settings, before, solved)
     P.is_definite = dual.is_definite
