@@ -169,7 +169,7 @@ def solve(
     if not solution:
         solver = Solver.of_checked(program, checked)
         solution = solver.solve(warm_start)
-        solver.let_go()
+        solver.release()
     return solution
 
 

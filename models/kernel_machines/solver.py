@@ -98,7 +98,7 @@ class KernelSolver:
                 if self.settings.verbose:
                     self._show(self.working_set)
                 last = start[0] if isinstance(start, tuple) else self._last if start else None
-                solution = self.working_set.solve(last)
+                solution = self.working_set.find(last)
             if solution is None:
                 if self._full is None:
                     self._full = self._in_full(self.program, self.setup_time + time.perf_counter() - started)

@@ -95,9 +95,9 @@ class WorkingSet(ActiveSet):
         """Return True if the kernel is known to be positive semidefinite."""
         return self.kernel.is_semidefinite
 
-    def solve(self, last: np.ndarray | None, test: PointTest | None = None) -> Solution | None:  # type: ignore[override]
+    def find(self, last: np.ndarray | None) -> Solution | None:
         """Return the answer found from the point `last`, or None if another method should solve the program."""
-        return super().solve(last, test or PointTest(self.program))  # type: ignore[arg-type]
+        return self.solve_from(last, PointTest(self.program))  # type: ignore[arg-type]
 
     def _start(self, last: np.ndarray | None) -> WorkingRounds:
         return WorkingRounds(self, last)

@@ -130,7 +130,7 @@ class Path:
 def tested_matrix(K: np.ndarray, cache_size: float) -> KernelMatrix:
     """Return K as a `KernelMatrix`; raise ValueError unless K is positive semidefinite."""
     try:
-        qp.Solver(K, np.zeros(K.shape[0]), lb=0.0, ub=1.0).let_go()
+        qp.Solver(K, np.zeros(K.shape[0]), lb=0.0, ub=1.0).release()
     except qp.ProgramError as error:
         raise ValueError(NOT_SEMIDEFINITE) from error
     places = np.arange(K.shape[0])[:, None]

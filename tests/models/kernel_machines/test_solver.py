@@ -58,7 +58,7 @@ def test_a_program_whose_bounds_change_to_infinite_ones_is_solved_in_full_and_ba
 def test_what_the_working_set_does_not_find_is_solved_in_full(monkeypatch, capsys):
     program = KernelProgram(KernelMatrix(SAMPLES, "rbf", signs=SIGNS), np.ones(6), **BOX)
     solver = KernelSolver(program, time_limit=60.0, verbose=True)
-    monkeypatch.setattr(solver.working_set, "solve", lambda last: None)
+    monkeypatch.setattr(solver.working_set, "find", lambda last: None)
     assert solver.solve().plan.method != "working set" and solver._full.settings.time_limit < 60.0
     assert capsys.readouterr().out.count("plan:") == 2
 
