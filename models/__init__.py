@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from .generative.joint_gaussian import JointGaussianRegressor as JointGaussianRegressor
     from .generative.naive_bayes import MixedNaiveBayes as MixedNaiveBayes
     from .generative.naive_bayes import MultinomialNaiveBayes as MultinomialNaiveBayes
+    from .kernel_machines.kernel_matrix import KernelMatrix as KernelMatrix
+    from .kernel_machines.program import KernelProgram as KernelProgram
+    from .kernel_machines.series import SeriesSolutions as SeriesSolutions
+    from .kernel_machines.series import solve_series as solve_series
+    from .kernel_machines.solver import KernelSolver as KernelSolver
     from .logistic.hybrid import HybridNaiveBayes as HybridNaiveBayes
     from .logistic.logistic import LogisticRegression as LogisticRegression
     from .score_spaces.fisher_kernel_learning import FisherKernelLearning as FisherKernelLearning
@@ -68,6 +73,10 @@ PLACES = {
     ".generative.gaussian": "LinearDiscriminant Prototypes QuadraticDiscriminant",
     ".generative.joint_gaussian": "JointGaussianRegressor",
     ".generative.naive_bayes": "MixedNaiveBayes MultinomialNaiveBayes",
+    ".kernel_machines.kernel_matrix": "KernelMatrix",
+    ".kernel_machines.program": "KernelProgram",
+    ".kernel_machines.series": "SeriesSolutions solve_series",
+    ".kernel_machines.solver": "KernelSolver",
     ".logistic.hybrid": "HybridNaiveBayes",
     ".logistic.logistic": "LogisticRegression",
     ".score_spaces.fisher_kernel_learning": "FisherKernelLearning",

@@ -10,12 +10,10 @@ if TYPE_CHECKING:
     from socp.problem.lowrank import LowRank
     from socp.problem.status import Status
 
-    from .active_set.series import SeriesSolutions, solve_series
     from .batch import Solutions, solve_many
     from .interop import register_with_qpsolvers, solve_qp
     from .kernel_groups import warmup
     from .problem.blocks import Blocks
-    from .problem.kernel_matrix import KernelMatrix
     from .problem.program import QuadraticProgram
     from .problem.solution import Solution
     from .relaxation import Relaxation, relax
@@ -23,12 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Blocks",
-    "KernelMatrix",
     "LowRank",
     "ProgramError",
     "QuadraticProgram",
     "Relaxation",
-    "SeriesSolutions",
     "Solution",
     "Solutions",
     "Solver",
@@ -38,7 +34,6 @@ __all__ = [
     "solve",
     "solve_many",
     "solve_qp",
-    "solve_series",
     "warmup",
 ]
 
@@ -49,11 +44,9 @@ if not TYPE_CHECKING:  # A type checker would take any name as defined by __geta
             "socp.problem.checks": "ProgramError",
             "socp.problem.lowrank": "LowRank",
             "socp.problem.status": "Status",
-            ".active_set.series": "SeriesSolutions solve_series",
             ".batch": "Solutions solve_many",
             ".interop": "register_with_qpsolvers solve_qp",
             ".problem.blocks": "Blocks",
-            ".problem.kernel_matrix": "KernelMatrix",
             ".problem.program": "QuadraticProgram",
             ".problem.solution": "Solution",
             ".relaxation": "Relaxation relax",

@@ -26,7 +26,6 @@ from socp.problem.status import Status
 from . import kernel_groups  # noqa: F401  adds the kernels of `qp` before anything is compiled
 from .engine import Engine
 from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
-from .problem.kernel_matrix import KernelMatrix
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
 from .problem.solution import Solution
 from .problem.starts import bound_multipliers, residual
@@ -128,7 +127,7 @@ class Programs(BatchData):
         check_finite("q", self.q)
         n = self.q.shape[-1]
         variables = f" ({n} variables in q)"
-        self.P = matrices("P", P, (n, n), variables, (LowRank, KernelMatrix))
+        self.P = matrices("P", P, (n, n), variables, (LowRank,))
         self.P_eps = eps_of_each(P, self.P)
         self.A = matrices("A", A, (None, n), variables)
         m = self.A.shape[-2]
@@ -200,7 +199,7 @@ def solve_many(
     ----------
     P, q, A, l, u, lb, ub
         As in `QuadraticProgram`, shared by all programs; or with a leading axis of length k, as q of shape (k, n) and
-        P of shape (k, n, n).  A `LowRank` or a `KernelMatrix` is rounded to a dense array.
+        P of shape (k, n, n).  A `LowRank` is rounded to a dense array.
     warm_start : Solutions, tuple (x, y, z_bounds), or array x, optional
         Answers to k programs of this shape, or points with or without a leading axis; each program starts at its point
         if the residuals there are well below the size of the data.

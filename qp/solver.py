@@ -15,7 +15,6 @@ from socp.problem.updates import with_hessian, with_values
 from .active_set.small import solve_again
 from .batch import Solutions, solve_like
 from .engine import Engine
-from .problem.kernel_matrix import KernelMatrix
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution
 
@@ -54,7 +53,7 @@ class Solver(Engine):
 
     def __init__(
         self,
-        P: ArrayLike | LowRank | KernelMatrix | QuadraticProgram | None,
+        P: ArrayLike | LowRank | QuadraticProgram | None,
         q: ArrayLike | None = None,
         A: ArrayLike | None = None,
         l: ArrayLike | Number | None = None,
@@ -117,7 +116,7 @@ class Solver(Engine):
 
 @document_settings
 def solve(
-    P: ArrayLike | LowRank | KernelMatrix | QuadraticProgram | None,
+    P: ArrayLike | LowRank | QuadraticProgram | None,
     q: ArrayLike | None = None,
     A: ArrayLike | None = None,
     l: ArrayLike | Number | None = None,
@@ -170,7 +169,7 @@ def solve(
     if not solution:
         solver = Solver.of_checked(program, checked)
         solution = solver.solve(warm_start)
-        solver.let_go()
+        solver.release()
     return solution
 
 
@@ -184,7 +183,7 @@ def program_of(P: Any, *data: Any) -> QuadraticProgram:
         came = [name for name, value in zip(DATA, data) if value is not None]
         if came:
             raise ProgramError(f"a QuadraticProgram came, and {', '.join(came)} beside it: give one or the other")
-        return P
+        return P.plain()
     q, A, l, u, lb, ub, offset = data
     if q is None:
         raise ProgramError("q, the linear objective, is missing")

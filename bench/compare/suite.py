@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-import qp
+import models
 import socp
 from socp import Status
 
@@ -44,7 +44,7 @@ def verdict(status: Status, verification: Verification, promised: float = VERIFI
 def nonzeros(program: Program) -> int:
     """Return the nonzeros of all matrices; a low-rank P counts by its factor and diagonal, a kernel matrix as dense."""
     P, count = program.P, int(program.A.nnz) + (int(program.G.nnz) if isinstance(program, socp.ConeProgram) else 0)
-    if isinstance(P, qp.KernelMatrix):
+    if isinstance(P, models.KernelMatrix):
         return count + P.shape[0] ** 2
     parts = [P.F, P.d] if isinstance(P, socp.LowRank) else [P] if isinstance(P, np.ndarray) else []
     return count + (int(sum(map(np.count_nonzero, parts))) if parts else 0 if P is None else int(P.nnz))

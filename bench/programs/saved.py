@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+import models
 import qp
 import socp
 from socp.files.textfile import MAX_BYTES, read_blocks
@@ -27,7 +28,7 @@ from ..answers.program import Program
 KINDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        socp.ConeProgram, qp.QuadraticProgram, socp.LowRank, qp.KernelMatrix, socp.NonNeg, socp.SecondOrder,
+        socp.ConeProgram, qp.QuadraticProgram, socp.LowRank, models.KernelMatrix, socp.NonNeg, socp.SecondOrder,
     )
 }  # fmt: skip
 
@@ -90,7 +91,8 @@ def _value(value: Any) -> Any:
         return value
     if "kind" in value:
         parts = {name: _value(part) for name, part in value.items() if name != "kind"}
-        return KINDS[value["kind"]](**parts)
+        is_kernel = isinstance(parts.get("P"), models.KernelMatrix)
+        return (models.KernelProgram if is_kernel else KINDS[value["kind"]])(**parts)
     shape, data = tuple(value["shape"]), _value(value["data"])
     if "indptr" not in value:
         return data.reshape(shape)

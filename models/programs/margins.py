@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 import qp
 
+from ..kernel_machines.program import KernelBlocks
+
 
 def primal_program(
     F: Any, s: np.ndarray, C: np.ndarray, bias: bool, least: np.ndarray | float = 1.0, D: np.ndarray | float = 1.0
@@ -36,7 +38,7 @@ def dual_program(P: Any, s: np.ndarray, C: np.ndarray, bias: bool, q: np.ndarray
 
     min  1/2 v'P v + q'v   s.t.   s'v = 0  (with b),   0 <= v <= C,        P_kl = s_k s_l k(x_k, x_l)
     """
-    p = qp.Blocks(v=s.size)
+    p = KernelBlocks(v=s.size)
     p.minimize(v=q, quadratic={"v": P})
     if bias:
         p.equal(0.0, v=s)
@@ -80,7 +82,7 @@ def nu_dual(P: Any, s: np.ndarray, C: np.ndarray, total: float, q: np.ndarray | 
     C / rho.  A regression has q = -s y, a total of nu times the sum of the samples' prices, and epsilon = -rho.
     The rows have the multipliers b - rho and b + rho.
     """
-    p = qp.Blocks(v=s.size)
+    p = KernelBlocks(v=s.size)
     p.minimize(v=q, quadratic={"v": P})
     rows = sp.csr_array((s, ((s < 0.0).astype(np.int64), np.arange(s.size))), shape=(2, s.size))
     p.equal(np.array([0.5, -0.5]) * total, v=rows)
@@ -94,7 +96,7 @@ def one_class(K: Any, c: np.ndarray, nu: float) -> qp.QuadraticProgram:
     min  1/2 |w|^2 - nu rho 1'c + c'xi   s.t.   w'phi(x_i) >= rho - xi_i,   xi >= 0
     min  1/2 alpha'K alpha   s.t.   1'alpha = nu 1'c,   0 <= alpha <= c
     """
-    p = qp.Blocks(alpha=c.size)
+    p = KernelBlocks(alpha=c.size)
     p.minimize(quadratic={"alpha": K})
     p.equal(nu * c.sum(), alpha=np.ones(c.size))
     p.bounds(alpha=(0.0, c))

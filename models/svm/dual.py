@@ -12,6 +12,9 @@ import socp
 
 from ..base.estimator import uninterrupted
 from ..base.validation import as_dense
+from ..kernel_machines.kernel_matrix import KernelMatrix
+from ..kernel_machines.program import KernelProgram
+from ..kernel_machines.solver import KernelSolver
 
 NOT_SEMIDEFINITE = "the matrix of the kernel must be positive semidefinite, but it is not"
 NOT_SEPARABLE = (
@@ -26,7 +29,7 @@ class MarginDual:
     that an infeasible program raises.
     """
 
-    solver: qp.Solver | None = None
+    solver: qp.Solver | KernelSolver | None = None
 
     def __init__(
         self, program: qp.QuadraticProgram, settings: dict[str, Any], semidefinite: bool = False,
@@ -56,14 +59,16 @@ class MarginDual:
         """
         return checked(lambda: self._solver().solve(warm_start), self.infeasible)
 
-    def _solver(self) -> qp.Solver:
+    def _solver(self) -> qp.Solver | KernelSolver:
         if self.solver is None:
-            self.solver = qp.Solver(self.program, **self.settings)
+            program = self.program
+            kind: Any = KernelSolver if isinstance(program, KernelProgram) else qp.Solver
+            self.solver = kind(program, **self.settings)
         return self.solver
 
     def update(self, **data: Any) -> None:
         """Replace data of the program, as `qp.Solver.update` does."""
-        solver = self._solver()
+        solver: Any = self._solver()
         solver.update(**data)
         self.program, self._A = solver.program, None
 
@@ -77,7 +82,7 @@ class MarginDual:
         P: Any = self.program.P
         if isinstance(P, qp.LowRank):
             return P.F[free] @ P.F[free].T + np.diag(P.d[free])  # type: ignore[no-any-return]
-        if isinstance(P, qp.KernelMatrix):
+        if isinstance(P, KernelMatrix):
             return P.among(free)
         return as_dense(P[np.ix_(free, free)])
 

@@ -20,10 +20,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy.sparse as sp
 
-import qp
-from qp.problem.mercer import PARAMETERS, check_name, check_parameter, is_mercer
-
 from ..base.validation import as_dense, check_choice
+from ..kernel_machines.kernel_matrix import KernelMatrix
+from ..kernel_machines.mercer import PARAMETERS, check_name, check_parameter, is_mercer
 
 Name = Literal["linear", "poly", "rbf", "precomputed"]
 KernelChoice = Name | Callable[[Any, Any], Any]
@@ -128,12 +127,12 @@ class Kernel:
                 columns.append(np.sqrt(share) * X[:, list(which)].prod(axis=1))
         return np.column_stack(columns)
 
-    def matrix(self, X: Any, signs: np.ndarray, cache_size: float) -> qp.KernelMatrix | None:
+    def matrix(self, X: Any, signs: np.ndarray, cache_size: float) -> KernelMatrix | None:
         """Return the kernel matrix times signs, with rows on demand; None if it must be formed to be tested."""
         if not self.is_semidefinite:
             return None
         kernel: Any = self.kernel if isinstance(self.kernel, str) and not sp.issparse(X) else self
-        return qp.KernelMatrix(
+        return KernelMatrix(
             X, kernel, gamma=self.gamma, coef0=self.coef0, degree=self.degree, signs=signs,
             semidefinite=True, cache_size=cache_size,
         )  # fmt: skip

@@ -26,6 +26,8 @@ from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import check_classes_left, class_weights, stratified_folds, two_class_problems, winners
 from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
+from ..kernel_machines.kernel_matrix import KernelMatrix
+from ..kernel_machines.series import solve_series
 from ..programs.margins import dual_program
 from .dual import NOT_SEMIDEFINITE, MarginDual
 from .groups import MachineParameters, WorkingSetParameters
@@ -93,7 +95,7 @@ class Path:
         samples, part, count = self.samples, np.flatnonzero(t), Cs.size
         begins, signs, C = np.arange(count + 1) * part.size, np.tile(t[part], count), np.outer(Cs, shares[part]).ravel()
         ratios = np.concatenate([[0.0], Cs[1:] / Cs[:-1]])
-        found = qp.solve_series(
+        found = solve_series(
             self.K, part, begins[:2], -signs, np.minimum(signs * C, 0.0), np.maximum(signs * C, 0.0),
             sides=np.zeros((count, int(samples.bias))), tol=self.settings["tol"], parts=np.zeros(count, int),
             ratios=ratios,
@@ -125,14 +127,14 @@ class Path:
             start = np.where(b == bounds, t * shares * following, b * (following / C))
 
 
-def tested_matrix(K: np.ndarray, cache_size: float) -> qp.KernelMatrix:
-    """Return K as a `qp.KernelMatrix`; raise ValueError unless K is positive semidefinite."""
+def tested_matrix(K: np.ndarray, cache_size: float) -> KernelMatrix:
+    """Return K as a `KernelMatrix`; raise ValueError unless K is positive semidefinite."""
     try:
-        qp.Solver(K, np.zeros(K.shape[0]), lb=0.0, ub=1.0).let_go()
+        qp.Solver(K, np.zeros(K.shape[0]), lb=0.0, ub=1.0).release()
     except qp.ProgramError as error:
         raise ValueError(NOT_SEMIDEFINITE) from error
     places = np.arange(K.shape[0])[:, None]
-    return qp.KernelMatrix(places, lambda a, b: K[np.ix_(a[:, 0], b[:, 0])], semidefinite=True, cache_size=cache_size)
+    return KernelMatrix(places, lambda a, b: K[np.ix_(a[:, 0], b[:, 0])], semidefinite=True, cache_size=cache_size)
 
 
 def checked_Cs(Cs: Any) -> np.ndarray:

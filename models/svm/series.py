@@ -22,12 +22,13 @@ import scipy.sparse as sp
 
 import qp
 
+from ..kernel_machines.series import SeriesSolutions, solve_series
 from ..programs.margins import dual_program, nu_dual
 from .kernels import Kernel
 from .margin import intercept_of, low_rank_pays
 from .multipliers import SETTLED, tell_apart
 
-MOST_SAMPLES = 2500  # most samples of a machine; beyond, rows in single precision (`qp.KernelMatrix`) are faster
+MOST_SAMPLES = 2500  # most samples of a machine; beyond, rows in single precision (`KernelMatrix`) are faster
 MOST_SIDES = 800  # most variables of a machine with two variables per sample, which read each row twice
 RANKS = 3  # with several machines, a low rank pays only from this many times as many samples per feature
 MEGABYTE = 2.0**20
@@ -105,7 +106,7 @@ def joined(problems: list[Problem]) -> Joined:
 
 
 def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size: float, sides: int = 1) -> bool:
-    """Return True if `qp.solve_series` suits machines of at most `most` variables, one machine or `several`.
+    """Return True if `solve_series` suits machines of at most `most` variables, one machine or `several`.
 
     Samples must be dense, the kernel named and semidefinite, and the matrix of one machine fit in `cache_size`.
     """
@@ -135,21 +136,19 @@ def solve_in_series(
 
 def solve_together(
     matrix: Any, problems: list[Problem], data: Joined, bias: bool, settings: dict[str, Any]
-) -> qp.SeriesSolutions:
+) -> SeriesSolutions:
     """Solve the programs of all machines."""
     bounds, sides, splits = data.signs * data.C, np.zeros((len(problems), int(bias))), None
     if problems[-1].total is not None:
         sides = np.outer([one.total for one in problems], [0.5, -0.5])
         splits = np.array([np.count_nonzero(one.signs > 0.0) for one in problems])
-    return qp.solve_series(
+    return solve_series(
         matrix, data.which, data.begins, data.linear, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), sides=sides,
         splits=splits, tol=settings["tol"], verbose=settings.get("verbose", False),
     )  # fmt: skip
 
 
-def solve_without_tube(
-    matrix: Any, problem: Problem, bias: bool, settings: dict[str, Any]
-) -> qp.SeriesSolutions | None:
+def solve_without_tube(matrix: Any, problem: Problem, bias: bool, settings: dict[str, Any]) -> SeriesSolutions | None:
     """Solve a regression without a tube, and divide each u_i between the two variables of its sample.
 
     With nu, the variables must have a larger sum: equal parts are added to both variables of samples with |u_i| < C_i,
@@ -157,7 +156,7 @@ def solve_without_tube(
     """
     n, missing, both = problem.rows.size, 0.0, 0.0
     C = problem.C[:n]
-    found = qp.solve_series(
+    found = solve_series(
         matrix, problem.rows, np.array([0, n]), problem.q[:n], -C, C, sides=np.zeros((1, int(bias))),
         tol=settings["tol"], verbose=settings.get("verbose", False),
     )  # fmt: skip
@@ -170,7 +169,7 @@ def solve_without_tube(
 
 
 def machines_of(
-    found: qp.SeriesSolutions, kernel: Kernel, X: np.ndarray, last: Problem, data: Joined, bias: bool,
+    found: SeriesSolutions, kernel: Kernel, X: np.ndarray, last: Problem, data: Joined, bias: bool,
     settings: dict[str, Any], cache_size: float,
 ) -> Machines | None:  # fmt: skip
     """Return the machines of the answers, or None if one of them is not accurate enough; `last` is the last problem."""
@@ -199,6 +198,7 @@ def machines_of(
 
     def answer() -> tuple[qp.QuadraticProgram, qp.Solution]:
         P = kernel.matrix(X[last.rows], last.signs, cache_size)
+        program: Any  # a `KernelProgram`, as P is a `KernelMatrix`
         if last.total is None:
             program = dual_program(P, last.signs, last.C, bias, last.q)
         else:
@@ -211,7 +211,7 @@ def machines_of(
     return Machines(coefficients, all_kinds, intercepts, margins, rhos, int(found.rounds.max()), answer)
 
 
-def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any], unit: np.ndarray | float = 1.0) -> bool:
+def is_settled(found: SeriesSolutions, settings: dict[str, Any], unit: np.ndarray | float = 1.0) -> bool:
     """Return True if all programs are solved and support vectors lie on the margin, which has the size `unit`."""
     slopes, scales = found.residuals[:, 2], found.residuals[:, 6]
     solved = (found.rounds > 0) & (found.rounds <= settings["max_iter"])
@@ -219,7 +219,7 @@ def is_settled(found: qp.SeriesSolutions, settings: dict[str, Any], unit: np.nda
 
 
 def sort_out_series(
-    found: qp.SeriesSolutions, begins: np.ndarray, signs: np.ndarray, C: np.ndarray, bias: bool
+    found: SeriesSolutions, begins: np.ndarray, signs: np.ndarray, C: np.ndarray, bias: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (kinds, alpha with exact zeros and bounds, intercepts), as `tell_apart` and `intercept_of` define them.
 

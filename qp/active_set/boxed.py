@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from socp.compiled.kernels import inner, leaf
+from socp.compiled.kernels import inner, kernel_type, leaf
 from socp.compiled.signatures import Ints
-from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
-
-from ..problem.mercer import Samples, make_rows
+from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number
 
 BLOCK = 16  # largest number of variables in a block per side
 SIDES = 3  # a variable gains by rising along the row, by falling along it, or outside the row (a_k = 0)
@@ -33,14 +31,12 @@ class Box(Structure):
 class BoxedProgram(Box):
     """A whole program; the value of a row with two different sides is an additional last variable, on which P is zero.
 
-    If `on_demand`, P is the kernel matrix of `samples` (variables from `count` on are zero); its rows are computed when
-    they are first read, and `made` marks the computed ones.
+    Variables from `count` on are zero.  If `rows_address` is the address of a kernel of the type `compute_rows`, that
+    kernel computes rows of P before they are read; if it is 0, P has all rows.
     """
 
     P = matrix()
-    samples = structure(Samples)
-    on_demand, count = flag(), integer()
-    made, wanted = integers("size"), integers("size")
+    rows_address, count = integer(), integer()
     diagonal = floats("size")  # diagonal of P; for the row's value, the mean of P_kk / a_k^2
     largest = number()  # max_k P_kk
     ends = integers("3")  # row r has the variables ends[r]:ends[r + 1]; a second row may be empty
@@ -96,19 +92,16 @@ class Face(Structure):
     multipliers = floats("2")  # change of y by the step
 
 
+@kernel_type
+def compute_rows(address: int, program: BoxedProgram, which: Ints, count: int) -> None:
+    """Compute rows `which[:count]` of P unless they are stored."""
+
+
 @inner
 def need_rows(program: BoxedProgram, which: Ints, count: int) -> None:
-    """Compute rows `which[:count]` of P unless they are stored."""
-    if not program.on_demand:
-        return
-    made, wanted, missing = program.made, program.wanted, 0
-    for r in range(count):
-        if made[which[r]] == 0:
-            made[which[r]] = 1
-            wanted[missing] = which[r]
-            missing += 1
-    if missing > 0:
-        make_rows(program.samples, program.count, wanted, missing, wanted, program.P)
+    """Compute rows `which[:count]` of P if they are computed on demand."""
+    if program.rows_address != 0:
+        compute_rows(program.rows_address, program, which, count)
 
 
 @leaf

@@ -30,9 +30,12 @@ from socp.plan.plan import Plan
 from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
+from socp.problem.starts import Start
 from socp.problem.status import Status
 from socp.verify.stopping import Residuals
 
+from ..method import Method, Offer
+from ..plan.choice import choose_method
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Point, Solution, solution_at
 from ..reduce.stopping import ProgramTest
@@ -43,7 +46,7 @@ NEGLIGIBLE, ROWS = 2.0**-16, 32  # entries to round, relative to max P_kk; rows 
 SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # shift before factoring in float32, relative to the Frobenius norm
 
 
-class ActiveSet:
+class ActiveSet(Method):
     """The active-set method for one program.
 
     Parameters
@@ -66,13 +69,18 @@ class ActiveSet:
     run: Rounds
 
     def __init__(self, program: QuadraticProgram, settings: Settings) -> None:
-        self.program, self.settings = program, settings
+        self.settings = settings
         seconds = method_seconds(program.n, program.m, program.A.data.size, program.n**2)
         self.plan = Plan(
             "dense", "most have bounds", method="active set", what=f"active set, {program.n} variables with a dense P",
             seconds={name: seconds[name] for name in ("active set", "interior point")},
         )  # fmt: skip
+        self._load(program)
+
+    def _load(self, program: QuadraticProgram) -> None:
+        """Load the data of a program of this size."""
         P: Any = program.P
+        self.program = program
         n, rows = program.n, program.sided_rows
         self.P, self.diagonal = P, P.diagonal().copy()
         self.largest = float(self.diagonal.max())
@@ -91,6 +99,18 @@ class ActiveSet:
                 self.lb, self.ub = np.append(self.lb, l), np.append(self.ub, u)
             else:
                 self.side = float(l)
+
+    last: np.ndarray | None = None  # last optimal x
+
+    @classmethod
+    def take(cls, offer: Offer, before: ActiveSet | None) -> ActiveSet | None:
+        """Return the method if `choose_method` chooses it for the presolved program."""
+        program, settings = offer.presolved.program, offer.settings
+        if choose_method(program, settings, may_be_definite=False) != "active set":
+            return None
+        method = cls(program, settings)
+        method.last = None if before is None else before.last
+        return method
 
     def is_clearly_definite(self) -> bool:
         """Return True if P, less a bound on the rounding errors, has a Cholesky factor in float32.
@@ -117,8 +137,30 @@ class ActiveSet:
         with blas_threads(self.settings.threads):
             return bool(lapack.spotrf(part.T, lower=1, clean=0, overwrite_a=1)[1] == 0)
 
-    def solve(self, last: np.ndarray | None, test: ProgramTest) -> Solution | None:
-        """Return the answer found from the point `last`, or None if the interior-point method should solve the program.
+    def yields_to(self, plan: Plan) -> bool:
+        """Return True if the interior-point method has found that P has a low rank."""
+        return plan.backend == "low rank"
+
+    def solve(self, start: bool | Start, offer: Offer) -> Solution | None:
+        """Return the answer found from the start, or None if the interior-point method should solve the program."""
+        offer.show(self.plan, self.program, offer.form)
+        solution = self.solve_from(start[0] if isinstance(start, tuple) else self.last if start else None, offer.test())
+        if solution is not None:
+            solution._settings = self.settings.without_callback
+            if solution.status is Status.OPTIMAL:
+                self.last = solution.x.copy()
+        return solution
+
+    def update(self, offer: Offer, new_P: bool, new_A: bool) -> bool:
+        """Take the changed program, unless P is new or another method is expected to be faster."""
+        program = offer.presolved.program
+        if new_P or choose_method(program, self.settings, may_be_definite=False) != "active set":
+            return False
+        self._load(program)
+        return True
+
+    def solve_from(self, last: np.ndarray | None, test: ProgramTest) -> Solution | None:
+        """Return the answer found from the point `last`, or None if none is found.
 
         Parameters
         ----------

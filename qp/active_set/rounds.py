@@ -1,4 +1,4 @@
-"""One round of the active set in `method`, `series` and `working_set`: descent if it is due, then a Newton step.
+"""One round of the active set, for `method` and for kernel machines: descent if it is due, then a Newton step.
 
 Descent, each time to smaller gains, is due at the start, after `ROUNDS_AT_ONCE` Newton steps, and after a Newton step
 that was shortened or not taken.

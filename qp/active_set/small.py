@@ -23,19 +23,23 @@ from socp.method.rays import repaired_certificate
 from socp.method.run import NOT_FEASIBLE, OPTIMAL, test_holds
 from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
+from socp.problem import printing
 from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
+from socp.problem.starts import Start
 from socp.problem.status import Status
 from socp.verify.stopping import residuals as cone_residuals
 
+from ..method import Method, Offer
 from ..plan.choice import choose_method
 from ..problem.derivatives import linearize as linearize_program
 from ..problem.packed import Parts, empty_block, fill, parts_of, unpack
 from ..problem.program import NO_LOWER, NO_UPPER, QuadraticProgram
 from ..problem.solution import Point, Solution, solution_at
+from ..problem.starts import near_point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
 from .dual import BESIDE, LOWER, MOST_PROXIMAL, UPPER, DualSet, load_dual, solve_block, solve_dual
@@ -46,7 +50,7 @@ MATRICES, RECORD = {np.ndarray, *CSC}, TRACE.itemsize // WORD
 STEPS = 6  # limit of steps per row and variable; typical programs take one or two
 
 
-class DualActiveSet:
+class DualActiveSet(Method):
     """Dual active-set method for one small program, with proximal steps if P is only semidefinite.
 
     Parameters
@@ -72,14 +76,45 @@ class DualActiveSet:
     def __init__(
         self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
     ) -> None:
-        self.program, self.settings, self.goes_on = program, settings, solved > 0
-        self._kind = program.n, program.m, settings.tol, settings.tol_abs, self.goes_on
+        self.program, self.settings, self.is_on_trial = program, settings, solved > 0
+        self._kind = program.n, program.m, settings.tol, settings.tol_abs, self.is_on_trial
         self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
         room = self._enter()
         self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
         room.is_at_work = False
         entries = program.A.data.size, program.hessian.entries
         self.plan = plan_of(self.is_proximal, program.n, program.m, *entries, solved)
+
+    @classmethod
+    def take(cls, offer: Offer, before: DualActiveSet | None) -> DualActiveSet | None:
+        """Return the method if `choose_method` chooses it, for the whole program.
+
+        Presolve would cost more than the rows that it removes.
+        """
+        return cls._chosen(offer.program, offer.settings, before)
+
+    @classmethod
+    def on_trial(cls, program: QuadraticProgram, settings: Settings, solved: int) -> DualActiveSet | None:
+        """Return the method for a loop in which the interior point has `solved` programs, if it may be faster."""
+        return cls._chosen(program, settings, solved=solved)
+
+    @classmethod
+    def _chosen(
+        cls, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
+    ) -> DualActiveSet | None:
+        P = program.hessian
+        if choose_method(program, settings, P.is_definite is not False, solved) != "dual active set":
+            return None
+        dual = cls(program, settings, before, solved)
+        P.is_definite = dual.is_definite
+        if dual.is_definite or (
+            dual.is_proximal and choose_method(program, settings, False, solved) == dual.plan.method
+        ):
+            if dual._room is not None and not settings.verbose and not solved:
+                dual._room.serve(program, settings)
+            return dual
+        dual.release(before)
+        return None
 
     def is_clearly_definite(self) -> bool:
         """Return True if a Cholesky factor or the structure of P shows that P is semidefinite."""
@@ -90,22 +125,43 @@ class DualActiveSet:
             self.is_proximal and next_doubtful(P.order, P.dense().reshape(1, -1), np.array([self.program.P_eps]), 0) < 0
         )
 
-    def solve(self, warm_start: bool) -> Solution | None:
-        """Return the answer or a certificate, or None if neither is found; `warm_start` keeps the last working set."""
+    def solve(self, start: bool | Start, offer: Offer) -> Solution | None:
+        """Return the answer or a certificate, or None if neither is found; a warm start keeps the last working set."""
+        program, settings = offer.program, self.settings
+        self.program, warm_start = program, start is True
+        if isinstance(start, tuple):
+            point = near_point(program, start)
+            warm_start = point is not None
+            if point is not None:
+                self.start_at(*point)
+        if not settings.verbose:
+            return self.find(warm_start)
+        offer.show(self.plan, program, ConeForm(program))
+        solution = self.find(warm_start)
+        for record in () if solution is None else solution.trace:
+            printing.line(record)
+        return solution
+
+    def update(self, offer: Offer, new_P: bool, new_A: bool) -> bool:
+        """Take another program with these matrices."""
+        return not (new_P or new_A or offer.program.are_crossed)
+
+    def find(self, warm_start: bool) -> Solution | None:
+        """Return the answer or a certificate, or None; `warm_start` begins with the last working set."""
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
-        if self.goes_on:
+        if self.is_on_trial:
             room.allow(self.plan.seconds["interior point"])
-        found = self._find(room, is_warm) if room.factor else None
+        found = self._attempt(room, is_warm) if room.factor else None
         # Sides added together may be dependent up to rounding: retry with one side at a time.
-        if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.goes_on:
+        if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
             room.work.beside = np.inf
-            found = self._find(room, False)
+            found = self._attempt(room, False)
             room.work.beside = BESIDE
         room.is_at_work = False
         return found
 
-    def _find(self, room: Room, is_warm: bool) -> Solution | None:
+    def _attempt(self, room: Room, is_warm: bool) -> Solution | None:
         program, settings = self.program, self.settings
         found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
         if found:
@@ -149,34 +205,13 @@ class DualActiveSet:
         room.take(self.program)
         return room
 
-    def let_go(self, next_user: DualActiveSet | None = None) -> None:
+    def release(self, next_user: Any = None) -> None:
         """Leave the room to the thread's next program of this kind, unless it is at work or held by `next_user`."""
         room, self._room = self._room, None
-        if room is None or room.is_at_work or (next_user is not None and next_user._room is room):
+        if room is None or room.is_at_work or (isinstance(next_user, DualActiveSet) and next_user._room is room):
             return
         room.program, room.has_answer = None, False
         self.pool.leave(room.kind, room, room.words)
-
-
-def small_method(
-    program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
-) -> DualActiveSet | None:
-    """Return the dual active set for the whole program if `choose_method` chooses it, else None.
-
-    Presolve would cost more than the rows that it removes.
-    """
-    P = program.hessian
-    may_be_definite = P.is_definite is not False
-    if P.is_by_rows or choose_method(program, settings, may_be_definite, solved) != "dual active set":
-        return None
-    dual = DualActiveSet(program, settings, before, solved)
-    P.is_definite = dual.is_definite
-    if dual.is_definite or (dual.is_proximal and choose_method(program, settings, False, solved) == dual.plan.method):
-        if dual._room is not None and not settings.verbose and not solved:
-            dual._room.serve(program, settings)
-        return dual
-    dual.let_go(before)
-    return None
 
 
 def solve_again(

@@ -7,7 +7,6 @@ import numpy as np
 from socp.plan.costs import COSTS, method_seconds
 from socp.problem.settings import Settings
 
-from ..problem.kernel_matrix import KernelMatrix
 from ..problem.program import QuadraticProgram
 
 DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # required by the dual active set
@@ -19,23 +18,21 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     It is the method with the least `plan.costs.method_seconds` that applies: the dual active set for a small
     program, with proximal steps if P is not definite (the method itself tests a P that `may_be_definite`); the active
     set for a dense P if most variables have bounds and at most one row has sides, as it reads only the rows of P that
-    move, while an interior-point method factors all of P in each iteration; the working set for a `KernelMatrix`.
+    move, while an interior-point method factors all of P in each iteration.
     Settings that only the interior-point method supports select it, and sides that cross exclude the dual active set,
     which would be tested at the sides that replace them.  If `solved` programs with these matrices have been
     solved before, the costs assume a start from the last answer.
     """
     P = program.hessian
-    if settings.callback is not None or settings.kkt != "auto" or settings.regularization is not None:
+    if not allows_active_set(settings):
         return "interior point"
-    if isinstance(P, KernelMatrix):
-        return "working set" if _suits_working_set(program, P, settings) else "interior point"
     P_entries = P.order**2 if P.is_full else P.entries
     seconds = method_seconds(program.n, program.m, program.A.data.size, P_entries, P.rank, solved=solved)
     best = "interior point"
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
-    if settings.active_set and has_defaults and program.n > 0 and not program.are_crossed:
+    if has_defaults and program.n > 0 and not program.are_crossed:
         expected = seconds.get("dual active set" if may_be_definite and P.entries >= program.n else "proximal steps")
         times = 4 * (program.n + program.m)  # worst case of its time, relative to the expected time
         if expected and expected <= seconds[best] and _has_time(settings, times * expected):
@@ -43,17 +40,16 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     return best
 
 
-def _suits_working_set(program: QuadraticProgram, P: KernelMatrix, settings: Settings) -> bool:
-    """Return True if all variables have two bounds and each row with sides is a multiple of the samples' signs."""
-    if not settings.active_set:
-        return False
-    suits = program.rows_along_signs() is not None and (P.is_semidefinite or not settings.check_convexity)
-    return bool(suits and np.isfinite(program.lb).all() and np.isfinite(program.ub).all())
+def allows_active_set(settings: Settings) -> bool:
+    """Return True if the settings allow active sets: `active_set`, and none that only the interior point supports."""
+    return (
+        settings.active_set and settings.callback is None and settings.kkt == "auto" and settings.regularization is None
+    )
 
 
 def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:
     """Return True if most variables have bounds, at most one row has sides, and `time_limit` allows a round."""
-    if not (settings.active_set and _has_time(settings)):
+    if not _has_time(settings):
         return False
     bounded = np.count_nonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
     return bool(program.sided_rows.size <= 1 and 2 * bounded > program.n and program.hessian.diagonal().max() > 0.0)

@@ -57,11 +57,13 @@ class Blocks(BlockProgram):
 
     def program(self) -> QuadraticProgram:
         """Return the program, with its rows in the order in which they were stated."""
-        rows: dict[str, Any] = {"A": self._assemble("A", self._groups)} if self._groups else {}
-        return QuadraticProgram(
-            self._whole_hessian(), self._linear, lb=self._lower, ub=self._upper, offset=self._offset,
-            **rows, **self._sides(),
-        )  # fmt: skip
+        return QuadraticProgram(**self._parts())
+
+    def _parts(self) -> dict[str, Any]:
+        """Return the data of the program by name."""
+        rows = {"A": self._assemble("A", self._groups)} if self._groups else {}
+        data = {"P": self._whole_hessian(), "q": self._linear, "lb": self._lower, "ub": self._upper}
+        return {**data, "offset": self._offset, **rows, **self._sides()}
 
     def change(self, rows: Rows, lower: Any = None, upper: Any = None, **terms: Any) -> dict[str, np.ndarray]:
         """Replace values of stated rows and return the arguments for `Solver.update`.

@@ -9,7 +9,6 @@ import numpy as np
 from socp.derivatives.batch import Linearizations, refuse_failed, side_by_side
 from socp.derivatives.cones import add_matrices
 from socp.derivatives.linearization import Linearization, RowForm
-from socp.problem.checks import ProgramError
 from socp.problem.program import layout_of
 
 from .program import QuadraticProgram
@@ -98,8 +97,7 @@ class QuadraticDerivatives:
 
 def linearize(program: QuadraticProgram, answer: Any, smoothing: float) -> QuadraticDerivatives:
     """Linearize the optimality conditions of a quadratic program at its answer."""
-    if hasattr(program.P, "expansion"):
-        raise ProgramError("a program whose P gives rows has no derivative by its data here: give P as a matrix")
+    program = program.plain()
     limits = np.concatenate([program.l, program.lb, program.u, program.ub])
     form = RowForm(program.hessian, program.q, (program.A,), limits, layout_of(()), 0)
     at = Linearization(form, (answer.x, answer.y, answer.z_bounds), (), smoothing)

@@ -20,13 +20,11 @@ from socp.problem.checks import (
     check_finite,
     check_no_nan,
 )
-from socp.problem.hessian import WithHessian, check_full, hessian_data
+from socp.problem.hessian import WithHessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
 from socp.verify.stopping import Sides, identity
-
-from .kernel_matrix import KernelMatrix
 
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # values of absent sides
 
@@ -40,7 +38,7 @@ class QuadraticProgram(WithHessian):
 
     Parameters
     ----------
-    P : sparse or dense matrix, shape (n, n), or `LowRank`, `KernelMatrix`, or None
+    P : sparse or dense matrix, shape (n, n), or `LowRank`, or None
         Symmetric and positive semidefinite up to rounding, also in fixed variables (see `socp.ConeProgram`); None is 0.
     q : array_like, shape (n,)
         The linear objective.
@@ -74,7 +72,7 @@ class QuadraticProgram(WithHessian):
 
     def __init__(
         self,
-        P: ArrayLike | LowRank | KernelMatrix | None,
+        P: ArrayLike | LowRank | None,
         q: ArrayLike,
         A: ArrayLike | None = None,
         l: ArrayLike | Number | None = None,
@@ -85,10 +83,7 @@ class QuadraticProgram(WithHessian):
     ) -> None:
         self.q = as_vector("q", q)
         n = self.q.size
-        if isinstance(P, KernelMatrix) and P.shape == (n, n):
-            self.P = P
-        else:
-            self.take_hessian("P", P, n, "q")
+        self.take_hessian("P", P, n, "q")
         variables = f" ({n} variables in q)"
         self.A = no_rows(n) if A is None else as_csc("A", A, (None, n), variables)
         m: int = self.A.shape[0]
@@ -115,7 +110,7 @@ class QuadraticProgram(WithHessian):
         self, q: Any = None, l: Any = None, u: Any = None, lb: Any = None, ub: Any = None, **matrices: Any
     ) -> QuadraticProgram:
         """Return the program with other vectors, which are checked here, and with checked attributes of P and A."""
-        program: QuadraticProgram = object.__new__(QuadraticProgram)
+        program: QuadraticProgram = object.__new__(type(self))
         program.__dict__ = {**self.__dict__, **matrices}
         if q is not None:
             program.q = as_vector("q", q, self.q.size)
@@ -130,11 +125,9 @@ class QuadraticProgram(WithHessian):
             program._check_vectors()
         return program
 
-    def with_full_hessian(self) -> QuadraticProgram:
-        """Return the program with its `KernelMatrix` P as an array."""
-        assert isinstance(self.P, KernelMatrix)
-        check_full(self.n)
-        return self.of_checked(**{**vars(self), **hessian_data("P", self.P.toarray(), self.n, "q")})
+    def plain(self) -> QuadraticProgram:
+        """Return the program in the form that `qp.solve` takes: itself, unless a subclass keeps P in another form."""
+        return self
 
     @property
     def n(self) -> int:
@@ -161,33 +154,8 @@ class QuadraticProgram(WithHessian):
         """Indices of the rows with a finite side."""
         return np.flatnonzero(np.isfinite(self.l) | np.isfinite(self.u))
 
-    def rows_along_signs(self) -> tuple[np.ndarray, np.ndarray, list[int]] | None:
-        """Return the rows with sides if they are equalities with entries c times the signs of P, else None.
-
-        Of two rows, the first has the leading variables and the second the others.  P is a `KernelMatrix`.
-
-        Returns
-        -------
-        rows, slopes : arrays, shape (rows,)
-            Indices of the rows, and their c.
-        ends : list of int
-            Row r has the variables from ends[r] to ends[r + 1].
-        """
-        rows = self.sided_rows
-        if rows.size == 0:
-            return rows, np.zeros(0), [0, self.n, self.n]
-        A = self.A if rows.size == self.m else self.A[rows]
-        if rows.size > 2 or A.data.size != self.n or (self.l[rows] != self.u[rows]).any():
-            return None
-        along, count = A.data * self.P.signs, self.n - int(A.indices.sum())  # count: variables of the first row
-        slopes = along[[0, min(count, self.n - 1)][: rows.size]]
-        is_along = slopes.all() and (along[:count] == slopes[0]).all() and (along[count:] == slopes[-1]).all()
-        if not is_along or A.indices[:count].any() or (A.indptr != np.arange(self.n + 1)).any():
-            return None
-        return rows, slopes, [0, count, self.n]
-
     def __repr__(self) -> str:
-        return f"QuadraticProgram(n={self.n}, m={self.m})"
+        return f"{type(self).__name__}(n={self.n}, m={self.m})"
 
     def _repr_html_(self) -> str:
         bounds = int((np.isfinite(self.lb) | np.isfinite(self.ub)).sum())

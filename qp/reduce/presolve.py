@@ -121,8 +121,7 @@ def presolve(program: QuadraticProgram, settings: Settings) -> Presolve:
     if program.are_crossed:
         program = with_equal_sides(program, settings)
     slack = CROSSING * settings.tol if settings.tol_abs is None else 0.0
-    wanted = settings.presolve and not program.hessian.is_by_rows
-    return Presolve(program, wanted, min(slack, MOST_CROSSING))
+    return Presolve(program, settings.presolve, min(slack, MOST_CROSSING))
 
 
 def beyond(lower: np.ndarray, upper: np.ndarray, settings: Settings) -> np.ndarray:

@@ -56,9 +56,9 @@ class Hessian:
         P as a program stores it.
     order, entries : int
         Order of P, and number of stored entries.
-    is_zero, is_sparse, is_full, is_by_rows : bool
+    is_zero, is_sparse, is_full : bool
         True if there is no P; if P is stored in CSC as `indptr`, `indices`, `values`; if all entries of P are in
-        `values`, by rows; if P is not stored and its rows are computed on demand.
+        `values`, by rows.
     rank : int or None
         Number of columns of F in P = F F' + diag(d), if known.
     is_definite : bool or None
@@ -68,17 +68,19 @@ class Hessian:
     """
 
     source: Any
-    is_zero = is_sparse = is_full = is_by_rows = False
+    is_zero = is_sparse = is_full = False
     is_definite: bool | None = None
     indptr, indices, values = NO_PLACES, NO_PLACES, NO_VALUES
     entries, rank = 0, None
 
     @property
     def order(self) -> int:
+        """Order of P."""
         return int(self.source.shape[0])
 
     @property
     def largest(self) -> float:
+        """Largest absolute entry of P, on the diagonal of a semidefinite P."""
         return float(np.abs(self.diagonal()).max(initial=0.0))
 
     def __repr__(self) -> str:
@@ -428,7 +430,7 @@ def hessian_data(name: str, P: Any, n: int, vector: str) -> dict[str, Any]:
         if asymmetry(P, np.zeros(4)) == 0.0 and all_finite(P.reshape(-1)) and np.count_nonzero(P) > FULL * n * n:
             return {"P": P, "P_eps": EPS, "P_places": None}
     why = f" ({n} variables in {vector})"
-    if isinstance(P, Hessian) and not P.is_by_rows:
+    if isinstance(P, Hessian) and P.rank is not None:
         if P.order != n:
             raise ProgramError(f"{name} must have shape ({n}, {n}){why}, but {(P.order, P.order)} came")
         return {"P": P, "P_eps": EPS, "P_places": None}

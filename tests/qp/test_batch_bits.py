@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import models
 import qp
 import socp
 from bench.fuzz.batches import bits
@@ -215,11 +216,11 @@ def test_threads_that_share_a_kernel_matrix_have_room_of_their_own():
     rng = np.random.default_rng(0)
     n = 300
     y, interval = rng.choice([-1.0, 1.0], n), sys.getswitchinterval()
-    K = qp.KernelMatrix(rng.normal(size=(n, 5)), "rbf", gamma=0.3, signs=y)
+    K = models.KernelMatrix(rng.normal(size=(n, 5)), "rbf", gamma=0.3, signs=y)
     costs = [-np.ones(n) * (1.0 + 0.1 * i) for i in range(8)]
 
     def solve(q):
-        return qp.solve(K, q, A=y[None], l=0.0, u=0.0, lb=0.0, ub=1.0)
+        return models.KernelSolver(models.KernelProgram(K, q, A=y[None], l=0.0, u=0.0, lb=0.0, ub=1.0)).solve()
 
     alone, own = [solve(q) for q in costs], K.compiled()
     assert alone[0].plan.method == "working set" and K.compiled() is own

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 import qp
 import socp
-from qp import KernelMatrix, LowRank, ProgramError
+from models import KernelMatrix
+from qp import LowRank, ProgramError
 
 pytestmark = pytest.mark.filterwarnings("ignore:Warning. converting a masked:UserWarning")
 
@@ -137,11 +138,6 @@ def test_other_shapes_and_forms(package, name, value):
     if name != "P" and isinstance(value, np.ndarray):
         value = value[:, :2]
     check_refused(package, name, lambda: value)
-
-
-def test_forms_that_only_one_package_knows():
-    check_refused("socp", "P", lambda: KernelMatrix(np.eye(N), "linear"))
-    check_refused("qp", "A", lambda: KernelMatrix(np.eye(N), "linear"))
 
 
 def test_what_solve_takes_a_batch_takes():

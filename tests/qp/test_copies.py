@@ -6,9 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
+import models
 import qp
 import socp
-from qp.active_set.series import solve_series
 from socp import ProgramError
 from socp.verify.stopping import residuals
 
@@ -21,9 +21,9 @@ DISK = {"G": [[0, 0], [-1, 0], [0, -1]], "h": [1, 0, 0], "cones": [socp.SecondOr
 
 def boxed(by_rows=False):
     X, y = RNG.normal(size=(300, 4)), np.where(RNG.random(300) < 0.5, 1.0, -1.0)
-    kernel = qp.KernelMatrix(X, "rbf", gamma=0.2, signs=y)
-    P = kernel if by_rows else kernel.dense()
-    return qp.solve(P, -np.ones(300), A=y[None], l=0.0, u=0.0, lb=0.0, ub=1.0)
+    kernel = models.KernelMatrix(X, "rbf", gamma=0.2, signs=y)
+    data = {"q": -np.ones(300), "A": y[None], "l": 0.0, "u": 0.0, "lb": 0.0, "ub": 1.0}
+    return models.KernelSolver(models.KernelProgram(kernel, **data)).solve() if by_rows else qp.solve(kernel, **data)
 
 
 def updated():
@@ -35,12 +35,12 @@ def updated():
 
 
 def machine():
-    kernel, which, q = qp.KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
-    found = solve_series(
+    kernel, which, q = models.KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
+    found = models.solve_series(
         kernel, which, np.array([0, 2]), q, -9.0 * (q > 0), 9.0 * (q < 0), sides=np.zeros((1, 1)), tol=1e-10
     )
-    signed = qp.KernelMatrix(np.eye(2), "linear", signs=-q)
-    return found.solution(0, slice(0, 2), qp.QuadraticProgram(signed, [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0))
+    signed = models.KernelMatrix(np.eye(2), "linear", signs=-q)
+    return found.solution(0, slice(0, 2), models.KernelProgram(signed, [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0))
 
 
 # name: (what finds an answer, its method; None in a batch)
@@ -106,12 +106,18 @@ def test_of_quadratic_programs(name):
 
 
 @pytest.mark.parametrize("find", [lambda: boxed(by_rows=True), machine])
-def test_where_there_is_no_derivative_copies_say_the_same(find):
+def test_kernel_programs_have_the_derivatives_of_their_matrix_and_copies_have_them_too(find):
     found = find()
+    program = found._linearize.args[0]
+    wanted = qp.solve(program, tol=1e-10).vjp(np.ones(program.n))
     for one in (found, *(copied(found) for copied in COPIES)):
         assert one.cone_solution is None
-        with pytest.raises(ProgramError, match="give P as a matrix"):
-            one.vjp()
+        gradient = one.vjp(np.ones(program.n))
+        for name in ("P", "q", "A", "ub"):
+            other = getattr(gradient, name), getattr(wanted, name)
+            np.testing.assert_allclose(
+                *(part.toarray() if hasattr(part, "toarray") else part for part in other), atol=1e-6
+            )
 
 
 @pytest.mark.parametrize("name", CONIC)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import qp
 from bench.answers.verify import verify
-from qp import QuadraticProgram, Solver, engine
+from qp import QuadraticProgram, Solver, engine, interior_point
 from qp.active_set.method import ActiveSet
 from socp import LowRank, ProgramError, Status
 from tests.support.programs import check, planted_quadratic, solve_and_check
@@ -149,7 +149,8 @@ def test_a_P_that_is_indefinite_in_fixed_variables_only_is_refused_all_the_same(
 
 def test_a_set_up_during_a_solve_is_told_as_set_up(monkeypatch):
     ticks = itertools.count()
-    monkeypatch.setattr(engine, "time", SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    for module in (engine, interior_point):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: float(next(ticks))))
     solver = Solver(np.diag([1.0, 0.0]), [0.0, -1.0], ub=1e9)  # the dual active set finds nothing
     before = solver.setup_time
     for seconds in (2.0, 1.0):
@@ -197,13 +198,13 @@ def test_values_of_a_program_that_presolve_has_made_smaller_are_replaced(name):
 
 
 def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
-    starts, solve = [], ActiveSet.solve
+    starts, solve = [], ActiveSet.solve_from
 
     def recorded(self, last, test):
         starts.append(last)
         return solve(self, last, test)
 
-    monkeypatch.setattr(ActiveSet, "solve", recorded)
+    monkeypatch.setattr(ActiveSet, "solve_from", recorded)
     rng = np.random.default_rng(0)
     B = rng.normal(size=(200, 200))
     solver = Solver(B @ B.T / 200 + np.eye(200), rng.normal(size=200), lb=0.0, ub=0.3)

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import models
 import qp
 from models import SVC
 from socp.problem.printing import COLUMNS
@@ -18,9 +19,16 @@ def samples(n=300, seed=0):
     return rng.normal(size=(n, 5)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
 
 
+def solver_of(data, **settings):
+    """Return the solver of a program given by its data, of a kernel program if P is a `KernelMatrix`."""
+    if isinstance(data["P"], models.KernelMatrix):
+        return models.KernelSolver(models.KernelProgram(**data), **settings)
+    return qp.Solver(**data, **settings)
+
+
 def machine(by_rows, n=300, **kernel):
     X, y = samples(n)
-    K = qp.KernelMatrix(X, **{"kernel": "rbf", "gamma": 0.2, "signs": y, **kernel})
+    K = models.KernelMatrix(X, **{"kernel": "rbf", "gamma": 0.2, "signs": y, **kernel})
     return {"P": K if by_rows else K.dense(), "q": -np.ones(n), "A": y[None], "l": 0.0, "u": 0.0, "lb": 0.0, "ub": 1.0}
 
 
@@ -81,9 +89,9 @@ def lines(out):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_quadratic_programs(name, capsys):
     data, method = PROGRAMS[name]
-    silent = qp.solve(**data)
+    silent = solver_of(data).solve()
     assert capsys.readouterr().out == "" and method in (None, silent.plan.method)
-    told = qp.solve(**data, verbose=True)
+    told = solver_of(data, verbose=True).solve()
     check_equal(silent, told)
     out = capsys.readouterr().out
     assert out.startswith("centralpath: ") and COLUMNS in out and str(told.plan) in out
@@ -96,7 +104,7 @@ def test_quadratic_programs(name, capsys):
 @pytest.mark.parametrize("name", ["proximal steps", "dual with rows", "active set", "working set", "sparse"])
 def test_solvers_that_solve_again(name, capsys):
     data = PROGRAMS[name][0]
-    solvers = [qp.Solver(**data, verbose=verbose) for verbose in (False, True)]
+    solvers = [solver_of(data, verbose=verbose) for verbose in (False, True)]
     for warm in (False, True, True):
         found = [solver.solve(warm_start=warm) for solver in solvers]
         check_equal(*found)
@@ -107,7 +115,7 @@ def test_solvers_that_solve_again(name, capsys):
 
 def test_the_lines_are_those_of_the_trace(capsys):
     for name in ("active set without a row", "working set of many", "dual with rows"):
-        told = qp.solve(**PROGRAMS[name][0], verbose=True)
+        told = solver_of(PROGRAMS[name][0], verbose=True).solve()
         rows = [line.split() for line in capsys.readouterr().out.splitlines() if LINE.match(line)]
         assert [int(row[0]) for row in rows] == told.trace["iteration"].tolist()
         for row, record in zip(rows[:-1], told.trace):

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+import models
 import qp
 import socp
 from models import SVC, SVCCV, GaussianHMM, Kernel, LinearDiscriminant, LinearSVC, LogisticRegression
@@ -14,7 +15,9 @@ q, A = np.array([1.0, 2.0]), sp.csc_array(np.eye(2))
 qp.solve(None, q, A=A, l=0, u=[1, 2.5], lb=(0.0, np.float32(1.0)), ub=np.inf)
 qp.solve([[2.0, 0], [0, 2]], [1, 2], lb=[0.0, 1], offset=3)
 qp.solve(qp.LowRank([[1.0], [2.0]], 0.5), range(2), tol=1e-6, kkt="lowrank", callback=lambda iterate: iterate.mu < 1.0)
-qp.solve(qp.KernelMatrix(np.eye(2), "rbf", signs=[1, -1]), q, A=[[1, -1]], l=0.0, u=0.0, lb=0, ub=1)
+kernel = models.KernelMatrix(np.eye(2), "rbf", signs=[1, -1])
+qp.solve(kernel, q, A=[[1, -1]], l=0.0, u=0.0, lb=0, ub=1)
+models.KernelSolver(models.KernelProgram(kernel, q, A=[[1, -1]], l=0.0, u=0.0, lb=0, ub=1), tol=1e-6).solve().x.sum()
 qp.solve([np.array([2.0, 0.0]), np.array([0.0, 2.0])], q)
 qp.solve(qp.QuadraticProgram(A, q))
 print(qp.solve(None, q).objectiv)  # wrong
@@ -24,7 +27,7 @@ qp.solve(None, q, A=["ab"], u=1.0)  # wrong
 qp.solve(None, q, lb=0.0, ub="1")  # wrong
 qp.solve(None, q, max_iter="many")  # wrong
 qp.Solver(None, q, max_iters=3)  # wrong
-qp.KernelMatrix(np.eye(2), "rbff")  # wrong
+models.KernelMatrix(np.eye(2), "rbff")  # wrong
 qp.solve_many(np.eye(2), [[1.0, 2.0], [3, 4]], lb=0).x.sum()
 qp.solve_many(np.eye(2), q, l="0")  # wrong
 qp.solve_qp(np.eye(2), q, lb=0.0)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import models
 import qp
 import socp
 from bench.programs import saved, sets
@@ -52,13 +53,13 @@ def test_both_kinds_come_back(P, maximize, tmp_path):
 
 def test_a_kernel_matrix_comes_back_and_one_of_a_function_is_written_in_full(tmp_path):
     samples, path = np.random.default_rng(0).normal(size=(6, 2)), tmp_path / "machine.json"
-    named = qp.KernelMatrix(samples, "poly", gamma=1 / 3, coef0=0.1, degree=2, signs=[1, -1] * 6, cache_size=7.0)
-    write_report(path, qp.QuadraticProgram(named, -np.ones(12), lb=0.0, ub=1.0))
+    named = models.KernelMatrix(samples, "poly", gamma=1 / 3, coef0=0.1, degree=2, signs=[1, -1] * 6, cache_size=7.0)
+    write_report(path, models.KernelProgram(named, -np.ones(12), lb=0.0, ub=1.0))
     again = sets.read(path).P
     for name in ("samples", "signs", "kernel", "gamma", "coef0", "degree", "semidefinite", "cache_size"):
         np.testing.assert_array_equal(getattr(again, name), getattr(named, name))
-    free = qp.KernelMatrix(samples, lambda x, z: x @ z.T)
-    write_report(path, qp.QuadraticProgram(free, -np.ones(6), lb=0.0, ub=1.0))
+    free = models.KernelMatrix(samples, lambda x, z: x @ z.T)
+    write_report(path, models.KernelProgram(free, -np.ones(6), lb=0.0, ub=1.0))
     np.testing.assert_array_equal(sets.read(path).P, free.toarray())
 
 

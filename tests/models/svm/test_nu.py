@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import svm
 
-import qp
+import models
 from models import SVC, SVR, NuSVC, NuSVR
 from models.svm import series
 from tests.support.svm_data import breast_cancer, two_classes, wine
@@ -61,8 +61,8 @@ def test_the_matrix_is_not_made(nu, in_series, monkeypatch):
     X, y = two_classes()
     t, machines = X[:, 0] ** 2 + X[:, 1], (NuSVC(nu), NuSVR(nu, C=2.0))
     expected = [svm.NuSVC(nu=nu, tol=1e-8).fit(X, y), svm.NuSVR(nu=nu, C=2.0, tol=1e-8).fit(X, t)]
-    monkeypatch.setattr(qp.KernelMatrix, "toarray", None)
-    monkeypatch.setattr(qp.KernelMatrix, "among", None)
+    monkeypatch.setattr(models.KernelMatrix, "toarray", None)
+    monkeypatch.setattr(models.KernelMatrix, "among", None)
     for name in ("MOST_SAMPLES", "MOST_SIDES"):
         monkeypatch.setattr(series, name, 10**9 if in_series else 0)
     for machine, target, theirs in zip(machines, (y, t), expected):

@@ -5,7 +5,7 @@ import pytest
 from sklearn import svm
 from sklearn.metrics.pairwise import rbf_kernel
 
-import qp
+import models
 from models import OneClassSVM
 from tests.support.svm_data import breast_cancer, two_classes
 
@@ -44,6 +44,6 @@ def test_a_kernel_with_a_name_gives_rows_on_demand_and_the_answer_of_its_matrix(
     rows = OneClassSVM(nu=0.2, gamma=0.1).fit(X)
     K = rows.kernel_(X, X)
     matrix = OneClassSVM(nu=0.2, kernel="precomputed").fit(K)
-    assert isinstance(rows.program_.P, qp.KernelMatrix)
+    assert isinstance(rows.program_.P, models.KernelMatrix)
     np.testing.assert_allclose(rows.decision_function(X), matrix.decision_function(K), atol=1e-8)
     assert rows.support_.tolist() == matrix.support_.tolist()

@@ -86,10 +86,8 @@ def test_folds_may_be_given_and_need_not_hold_all_samples():
 
 
 def test_rows_are_made_once_for_all_folds_and_C(monkeypatch):
-    made, rows = [], module.qp.KernelMatrix.kernel_rows
-    monkeypatch.setattr(
-        module.qp.KernelMatrix, "kernel_rows", lambda self, which: made.extend(which) or rows(self, which)
-    )
+    made, rows = [], module.KernelMatrix.kernel_rows
+    monkeypatch.setattr(module.KernelMatrix, "kernel_rows", lambda self, which: made.extend(which) or rows(self, which))
     SVCCV(np.logspace(-2, 2, 8), kernel=semidefinite()).fit(*samples())
     first = len(made)
     assert 0 < first <= 120 + np.unique(made).size  # rows of the folds' machines and of the machine of all samples

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_score
 
+import models
 import qp
 from models import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from models.svm import machines as machines_module
@@ -195,7 +196,7 @@ def test_a_callable_that_says_so_is_taken_as_semidefinite_and_by_its_rows():
     tested = SVC(kernel=kernel).fit(X, y)
     kernel.is_semidefinite = True
     by_rows = SVC(kernel=kernel).fit(X, y)
-    assert isinstance(by_rows.program_.P, qp.KernelMatrix) and isinstance(tested.program_.P, np.ndarray)
+    assert isinstance(by_rows.program_.P, models.KernelMatrix) and isinstance(tested.program_.P, np.ndarray)
     np.testing.assert_allclose(by_rows.decision_function(X), tested.decision_function(X), atol=1e-6)
 
 

@@ -18,7 +18,7 @@ def method(program, **given):
 
 
 def own(program, **given):
-    return method(program, **given).solve(False)
+    return method(program, **given).find(False)
 
 
 def stacked(program):
@@ -75,7 +75,7 @@ def one_after_another(program):
     """Return the answer of a method that adds sides to the working set one at a time."""
     dual = method(program)
     dual._room.work.beside = np.inf
-    found = dual.solve(False)
+    found = dual.find(False)
     dual._room.work.beside = BESIDE  # restored for the next program
     return found
 
@@ -110,13 +110,13 @@ def test_sides_that_come_together_save_rounds(kind):
 
 
 def test_where_sides_that_come_together_lead_nowhere_they_come_one_after_another(monkeypatch):
-    tried, find = [], DualActiveSet._find
+    tried, find = [], DualActiveSet._attempt
 
     def first_fails(dual, room, is_warm):
         tried.append(room.work.beside)
         return find(dual, room, is_warm) if len(tried) > 1 else None
 
-    monkeypatch.setattr(DualActiveSet, "_find", first_fails)
+    monkeypatch.setattr(DualActiveSet, "_attempt", first_fails)
     program = tiny.rows(8, 1)
     check(program, own(program))
     assert tried == [BESIDE, np.inf]
@@ -201,8 +201,8 @@ def test_an_objective_that_falls_for_ever_is_left_to_the_interior_point_method(r
 def test_a_warm_start_begins_with_the_working_set():
     program = tiny.rows(20, 3)
     dual = method(program)
-    cold = dual.solve(True)  # there is no last answer yet
-    again = dual.solve(True)
+    cold = dual.find(True)  # there is no last answer yet
+    again = dual.find(True)
     assert cold.iterations > 0 and again.iterations == 0
     np.testing.assert_allclose(again.x, cold.x, rtol=0.0, atol=1e-12)
     rng = np.random.default_rng(0)
@@ -215,7 +215,7 @@ def test_a_warm_start_begins_with_the_working_set():
         q = program.q + 0.05 * rng.normal(size=program.n)
         changed = program.with_data(q, np.minimum(l, u), u, lb, ub)
         dual.program = changed
-        warm, cold = dual.solve(True), own(changed)
+        warm, cold = dual.find(True), own(changed)
         assert (warm is None) == (cold is None)
         if cold is not None:
             check(changed, warm, str(cold.status))
@@ -233,18 +233,18 @@ def test_what_is_not_for_it_is_left_to_others():
     assert own(program, tol=1e-17) is None
     dual = method(program)
     dual._room.work.max_steps = 3
-    assert dual.solve(False) is None  # out of steps
+    assert dual.find(False) is None  # out of steps
     dual._room.work.max_steps = 1000
-    check(program, dual.solve(True))
+    check(program, dual.find(True))
 
 
 @pytest.mark.parametrize("kind", ["low rank", "linear"])
 def test_a_warm_start_of_proximal_steps(kind):
     for seed in range(20):
         dual = method(made(seed, kind))
-        cold = dual.solve(False)
+        cold = dual.find(False)
         if cold is not None and cold.status == "optimal":
-            warm = dual.solve(True)
+            warm = dual.find(True)
             assert warm.iterations <= 2
             check(dual.program, warm)
 
@@ -269,4 +269,4 @@ def test_what_is_not_a_number_is_never_optimal(name):
         P, A = program.hessian.dense().copy(), program.A.copy()
         (P[2] if name == "P" else A.data)[3] = np.nan
         room.load((P.reshape(-1), A.indptr[:0], A.indices[:0]), (A.data, A.indptr, A.indices), (program.q, *room.sides))
-    assert dual.solve(False) is None
+    assert dual.find(False) is None

@@ -37,7 +37,7 @@ def test_loaded_and_solved(kind):
         np.testing.assert_allclose(w.scale, scale, rtol=1e-8)
         np.testing.assert_allclose(w.M, M, atol=1e-8)
         np.testing.assert_array_equal(w.columns, w.M.T)
-        found = method_.solve(False)
+        found = method_.find(False)
         l, u = np.append(program.l, program.lb), np.append(program.u, program.ub)
         held, side = w.rows[: w.count], w.side
         assert set(held) == set(np.flatnonzero((side != 0) & (side != MISSED))) and len(set(held)) == w.count

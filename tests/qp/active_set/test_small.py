@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 import qp
 from bench.programs import small, tiny
-from qp import engine
 from qp.active_set.small import DualActiveSet, Room, solve_again
 from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
@@ -169,7 +168,7 @@ def test_no_room_has_two_users(made):
         with pytest.raises(ProgramError):
             qp.Solver(-program.P, program.q, program.A, program.l, program.u)
     method = solvers.pop().dual_active_set  # it outlives its solver
-    assert method._room is None and bits(method.solve(False)) == expected
+    assert method._room is None and bits(method.find(False)) == expected
     room = method._room
     assert (
         all(solver.dual_active_set._room is not room for solver in solvers)
@@ -250,8 +249,8 @@ def test_it_takes_rows_that_presolve_would_leave_out(monkeypatch):
     expected = [other(program.with_data(f * program.q)).objective for f in (1.0, -2.0)]
     tighter = other(program.with_data(-2.0 * program.q, ub=0.9)).objective
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "presolve", None)
-        patch.setattr(engine, "reduced", None)
+        patch.setattr("qp.method.presolve", None)
+        patch.setattr("qp.method.reduced", None)
         solver = qp.Solver(program)
         found = [solver.solve()]
         solver.update(q=-2.0 * program.q)
@@ -274,7 +273,7 @@ def test_it_takes_rows_that_presolve_would_leave_out(monkeypatch):
 def test_the_engine_that_takes_over_has_what_presolve_leaves(monkeypatch):
     solver = qp.Solver(with_rows_to_leave_out())
     assert solver.dual_active_set is not None
-    monkeypatch.setattr(DualActiveSet, "_find", lambda *given: None)
+    monkeypatch.setattr(DualActiveSet, "_attempt", lambda *given: None)
     for factor in (1.0, 2.0, 3.0):
         solver.update(q=factor * solver.program.q)
         assert solver.solve().plan.method == "interior point"
@@ -414,7 +413,7 @@ def test_it_begins_with_the_sides_that_hold():
         v = np.concatenate([solution.y, solution.z_bounds])
         held = np.concatenate([(program.l < program.u) & (np.abs(solution.y) > 1e-3), np.abs(solution.z_bounds) > 1e-3])
         assert set(np.flatnonzero(held)) <= set(rows) and np.array_equal(side[rows], np.where(v[rows] > 0.0, 1, -1))
-        found = dual.solve(True)
+        found = dual.find(True)
         np.testing.assert_allclose(found.x, solution.x, atol=1e-6)
         assert found.iterations <= 1 < solution.iterations
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from bench.programs import tiny
-from qp import KernelMatrix, QuadraticProgram, Solver
+from qp import QuadraticProgram, Solver
 from qp.plan import choice
 from qp.plan.choice import choose_method
 from socp import LowRank, Settings
@@ -82,26 +82,6 @@ def test_a_known_low_rank_counts_with_the_iterations_that_use_it():
         assert choose_method(program, Settings()) == "dual active set"  # definiteness is not checked yet
         program.hessian.find_rank()
         assert choose_method(program, Settings()) == (method if program.hessian.rank == rank else "dual active set")
-
-
-def test_where_rows_of_a_kernel_are_enough():
-    samples = np.random.default_rng(0).normal(size=(6, 2))
-    signs, rows = np.array([1.0, -1, 1, 1, -1, 1]), np.ones((2, 6))
-    kernel = KernelMatrix(samples, "rbf", signs=signs)
-    along, none, twice = 3.0 * signs[None], [-np.inf, -np.inf, 1.0], [np.inf, np.inf, 1.0]
-    for A, l, u, bounds, method in (
-        (None, None, None, {}, "working set"), (along, 1, 1, {}, "working set"), (along, 1, 2, {}, "interior point"),
-        (np.vstack([rows, along]), none, twice, {}, "working set"), (rows[:1], 0, 0, {}, "interior point"),
-        (np.vstack([along, along]), 1, 1, {}, "interior point"), (0.0 * along, 0, 0, {}, "interior point"),
-        (None, None, None, {"lb": np.where(signs > 0.0, -np.inf, 0.0)}, "interior point"),
-        (None, None, None, {"ub": np.where(signs > 0.0, np.inf, 1.0)}, "interior point"),
-    ):  # fmt: skip
-        program = QuadraticProgram(kernel, np.ones(6), A, l, u, **BOX | bounds)
-        assert choose_method(program, Settings()) == method
-        assert choose_method(program, Settings(active_set=False)) == "interior point"
-    program = QuadraticProgram(KernelMatrix(samples, lambda A, B: A @ B.T), np.ones(6), **BOX)
-    for check, method in ((True, "interior point"), (False, "working set")):  # definiteness is unknown
-        assert choose_method(program, Settings(check_convexity=check)) == method
 
 
 @pytest.mark.parametrize("asked", [

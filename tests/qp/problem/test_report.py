@@ -75,7 +75,7 @@ def test_a_program_of_a_series_has_its_kernel_and_its_tolerance(tmp_path):
     solution = models.SVC(tol=1e-5).fit(X, X[:, 0] > 0.0).solution_
     solution.report(tmp_path / "r.json")
     found = saved.read(tmp_path / "r.json")
-    assert isinstance(found.program.P, qp.KernelMatrix) and found.settings["tol"] == solution._settings.tol
+    assert isinstance(found.program.P, models.KernelMatrix) and found.settings["tol"] == solution._settings.tol
     again = qp.solve(found.program, **found.settings)
     assert again.objective == pytest.approx(solution.objective, rel=1e-5)
 

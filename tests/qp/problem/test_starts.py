@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import qp
-from qp import KernelMatrix, ProgramError, Solver
+from models import KernelMatrix, KernelProgram, KernelSolver
+from qp import ProgramError, Solver
 from qp.problem.starts import completed
 from tests.support.programs import planted_quadratic
 from tests.support.sparse_matrices import random_sparse
@@ -18,7 +19,9 @@ METHODS = {
     "interior point": lambda **k: Solver(**DATA, **k, lb=-1.0, ub=1.0, active_set=False),
     "dual active set": lambda **k: Solver(**DATA, **k, lb=-1.0, ub=1.0),
     "active set": lambda **k: Solver(np.tile(DATA["P"], (4, 4)) + np.eye(4 * N), np.ones(4 * N), **k, lb=-0.1, ub=0.1),
-    "working set": lambda **k: Solver(KernelMatrix(F, "rbf", gamma=0.1), -np.ones(N), lb=0.0, ub=0.5, **k),
+    "working set": lambda **k: KernelSolver(
+        KernelProgram(KernelMatrix(F, "rbf", gamma=0.1), -np.ones(N), lb=0.0, ub=0.5), **k
+    ),
 }  # fmt: skip
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import qp
-from qp import KernelMatrix, ProgramError, QuadraticProgram, Solver
+from models import KernelMatrix
+from qp import ProgramError, QuadraticProgram, Solver
 
 EYE, q = np.eye(2), np.array([1.0, -3.0])
 CROSSED = {"bounds": {"lb": [0.0, 0.1], "ub": [1.0, -0.1]}, "row": {"A": [[1.0, 1.0]], "l": [2.0], "u": [1.0]}}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from qp import KernelMatrix
+from models import KernelMatrix
 from socp import ConeProgram, LowRank
 from socp.problem.checks import as_csc
 from socp.problem.hessian import LOW_RANK_SHARE, hessian_of
@@ -28,7 +28,7 @@ FORMS = {
 def test_a_form_is_its_matrix(name):
     source, P = FORMS[name]
     form, x = hessian_of(source, N), RNG.normal(size=N)
-    assert form.order == N and form.is_zero == (source is None) and form.is_by_rows == (name == "by rows")
+    assert form.order == N and form.is_zero == (source is None)
     np.testing.assert_allclose(form.product(x), P @ x, rtol=1e-13, atol=1e-13)
     high, low = np.split(form.accurate_product(x), 2)
     np.testing.assert_allclose(high + low, P @ x, rtol=1e-13, atol=1e-13)

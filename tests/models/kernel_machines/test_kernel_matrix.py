@@ -9,6 +9,7 @@ import pytest
 
 import models
 import qp
+from models import KernelMatrix, KernelProgram
 from socp import ProgramError
 
 CASES = [
@@ -37,9 +38,9 @@ def test_all_that_is_asked_of_it_is_that_of_the_matrix(name, parameters, sides):
     size = np.abs(full).max()
     for kernel in (
         name,
-        lambda A, B: np.array(qp.KernelMatrix(np.vstack([A, B]), name, **parameters).toarray()[: len(A), len(A) :]),
+        lambda A, B: np.array(KernelMatrix(np.vstack([A, B]), name, **parameters).toarray()[: len(A), len(A) :]),
     ):
-        P = qp.KernelMatrix(X, kernel, signs=signs, **parameters)
+        P = KernelMatrix(X, kernel, signs=signs, **parameters)
         which = np.array([3, 69, 0, 70 * sides - 1])
         assert P.shape == full.shape
         np.testing.assert_allclose(P.toarray(), full, atol=1e-13 * size)
@@ -52,13 +53,13 @@ def test_all_that_is_asked_of_it_is_that_of_the_matrix(name, parameters, sides):
 
 def test_it_knows_which_kernels_are_semidefinite():
     X = np.ones((3, 2))
-    assert qp.KernelMatrix(X, "rbf").is_semidefinite and qp.KernelMatrix(X, "poly", coef0=1.0).is_semidefinite
-    assert not qp.KernelMatrix(X, "poly", coef0=-1.0).is_semidefinite
-    assert not qp.KernelMatrix(X, lambda A, B: A @ B.T).is_semidefinite
+    assert KernelMatrix(X, "rbf").is_semidefinite and KernelMatrix(X, "poly", coef0=1.0).is_semidefinite
+    assert not KernelMatrix(X, "poly", coef0=-1.0).is_semidefinite
+    assert not KernelMatrix(X, lambda A, B: A @ B.T).is_semidefinite
 
 
 def test_it_pickles_as_its_samples():
-    P = qp.KernelMatrix(np.arange(6.0).reshape(3, 2), "rbf", gamma=0.1)
+    P = KernelMatrix(np.arange(6.0).reshape(3, 2), "rbf", gamma=0.1)
     before = P @ np.ones(3)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(P)) @ np.ones(3), before)
 
@@ -80,7 +81,7 @@ def test_it_pickles_as_its_samples():
 )
 def test_bad_arguments_are_named(arguments, words):
     with pytest.raises(ProgramError, match=words):
-        qp.KernelMatrix(**{"samples": np.ones((3, 2)), **arguments}).toarray()
+        KernelMatrix(**{"samples": np.ones((3, 2)), **arguments}).toarray()
 
 
 NO_NUMBERS = (
@@ -108,7 +109,7 @@ def test_parameters_are_refused_by_the_matrix_the_kernel_and_the_estimators_in_t
     for kernel, value in itertools.product(("linear", "poly", "rbf"), REFUSED[name]):
         said = set()
         for make in (
-            lambda **parameter: qp.KernelMatrix(X, kernel, **parameter),  # noqa: B023
+            lambda **parameter: KernelMatrix(X, kernel, **parameter),  # noqa: B023
             lambda **parameter: models.Kernel(kernel, **parameter),  # noqa: B023
             lambda **parameter: models.SVC(kernel=kernel, **parameter).fit(X, y),  # noqa: B023
             lambda **parameter: models.OneClassSVM(kernel=kernel, **parameter).fit(X),  # noqa: B023
@@ -121,7 +122,7 @@ def test_parameters_are_refused_by_the_matrix_the_kernel_and_the_estimators_in_t
 
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2.0), np.int8(2), Fraction(2), np.array(2.0)])
 def test_parameters_may_be_any_real_number(value):
-    P = qp.KernelMatrix(np.ones((3, 2)), "poly", gamma=value, coef0=value, degree=value)
+    P = KernelMatrix(np.ones((3, 2)), "poly", gamma=value, coef0=value, degree=value)
     assert (P.gamma, P.coef0, P.degree) == (2.0, 2.0, 2) and type(P.degree) is int and type(P.gamma) is float
 
 
@@ -136,30 +137,33 @@ def test_parameters_may_be_any_real_number(value):
 def test_a_kernel_out_of_range_is_refused(kernel, size, parameters):
     """Kernels that overflow would give a P of NaN or infinite entries."""
     with pytest.raises(ProgramError, match=f"samples are too large for kernel='{kernel}', gamma="):
-        qp.KernelMatrix(size * np.arange(1.0, 7.0).reshape(3, 2), kernel, **parameters)
+        KernelMatrix(size * np.arange(1.0, 7.0).reshape(3, 2), kernel, **parameters)
 
 
 def test_a_program_wants_one_variable_a_sign():
-    with pytest.raises(ValueError, match="P must"):
-        qp.QuadraticProgram(qp.KernelMatrix(np.ones((3, 2)), "rbf"), np.ones(4))
+    for kind in (KernelProgram, qp.QuadraticProgram):
+        with pytest.raises(ValueError, match="P must have shape"):
+            kind(KernelMatrix(np.ones((3, 2)), "rbf"), np.ones(4))
+    with pytest.raises(ValueError, match="P must be a KernelMatrix, but a ndarray came"):
+        KernelProgram(np.eye(3), np.ones(3))
 
 
 def test_what_rounding_would_take_of_a_matrix_is_there():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(40, 3))
-    P = qp.KernelMatrix(1e6 + X, "rbf", gamma=0.2).toarray()
+    P = KernelMatrix(1e6 + X, "rbf", gamma=0.2).toarray()
     np.testing.assert_allclose(P, written_out(X, "rbf", gamma=0.2), atol=1e-9)  # also far from the origin
     np.testing.assert_array_equal(P.diagonal(), 1.0)
-    P = qp.KernelMatrix(X, lambda A, B: A @ B.T + 1e-14 * A[:, :1]).toarray()
+    P = KernelMatrix(X, lambda A, B: A @ B.T + 1e-14 * A[:, :1]).toarray()
     np.testing.assert_array_equal(P, P.T)
 
 
 def test_rows_along_the_signs():
     signs, A = np.array([1.0, -1.0, -1.0, 1.0]), np.zeros((3, 4))
-    P = qp.KernelMatrix(np.eye(4, 2), "linear", signs=signs)
+    P = KernelMatrix(np.eye(4, 2), "linear", signs=signs)
 
     def along(rows, l, u, **more):
-        found = qp.QuadraticProgram(P, np.zeros(4), rows, l, u, **more).rows_along_signs()
+        found = KernelProgram(P, np.zeros(4), rows, l, u, **more).rows_along_signs()
         return None if found is None else [part if isinstance(part, list) else part.tolist() for part in found]
 
     assert along(None, None, None) == [[], [], [0, 4, 4]]
@@ -174,9 +178,14 @@ def test_rows_along_the_signs():
         [signs * (np.arange(4) < 1), signs * ~first], [[*signs[:2], 0.0, 0.0], [0.0, *signs[2:], 0.0]],
     ):  # fmt: skip
         assert along(rows, 0.0, 0.0) is None
+
+
+def test_in_full_it_is_an_array_of_which_memory_is_asked_before():
     asked = []
-    program = qp.QuadraticProgram(P, np.zeros(4))
+    P = KernelMatrix(np.eye(4, 2), "linear", signs=[1.0, -1.0, -1.0, 1.0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("socp.problem.hessian.check_room", lambda size, what: asked.append((size, what)))
-        assert np.array_equal(program.with_full_hessian().P.toarray(), P.toarray())
-    assert asked == [(8.0 * 16, "P in full, 4 by 4,")]
+        for program in (KernelProgram(P, np.zeros(4)).plain(), qp.QuadraticProgram(P, np.zeros(4))):
+            assert type(program) is qp.QuadraticProgram and np.array_equal(program.P.toarray(), P.toarray())
+    assert asked == 2 * [(8.0 * 16, "P in full, 4 by 4,")]
+    assert np.asarray(P, dtype=np.float32).dtype == np.float32

@@ -3,7 +3,7 @@
     pairs       descent along rows of the kernel in float32, until the slopes are small (`pairs`)
     gradient    in float64, from the samples
     Newton      the subproblem of the variables between their bounds, or at a bound with a multiplier of the wrong sign,
-                while all others stay: `face_newton` solves it, and only its part of P is computed
+                while all others stay: `qp.active_set.face_newton` solves it, and only its part of P is computed
 
 With u = s * x, P loses its signs, and a row c s'x = side becomes 1'u = side / c; so does each of two rows, one with the
 leading and one with the other variables.
@@ -15,23 +15,21 @@ import time
 
 import numpy as np
 
+from qp.active_set.boxed import PACE, BoxedProgram, Face
+from qp.active_set.face_newton import SHIFTS
+from qp.active_set.method import ActiveSet, Rounds
+from qp.active_set.rounds import EXACT, MAX_ROUNDS, ONGOING, ROUNDS_AT_ONCE, newton_round
+from qp.problem.solution import Point, Solution
 from socp.compiled.memory import LARGEST_KEPT, keep_freed_memory
 from socp.plan.plan import Plan
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 from socp.verify.distances import norm
-from socp.verify.stopping import LOST
+from socp.verify.stopping import LOST, Residuals, residuals
 
-from ..problem.kernel_matrix import KernelMatrix
-from ..problem.mercer import AT_ONCE, Samples, add_singles
-from ..problem.program import QuadraticProgram
-from ..problem.solution import Point
-from ..reduce.stopping import ProgramTest
-from .boxed import PACE, BoxedProgram, Face
-from .face_newton import SHIFTS
-from .method import ActiveSet, Rounds
+from .mercer import AT_ONCE, Samples, add_singles
 from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
-from .rounds import EXACT, MAX_ROUNDS, ONGOING, ROUNDS_AT_ONCE, newton_round
+from .program import KernelProgram
 
 FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # target slope of pairs: relative to the first slope, later to the last one
 MOST_STEPS = 20  # largest number of steps in one descent, per variable
@@ -41,12 +39,27 @@ FEW_FEATURES, BATCH = 64, 4  # with at most FEW_FEATURES features, BATCH rows ar
 PATIENCE = 3  # the store grows when PATIENCE times as many rows as it holds were replaced
 
 
+class PointTest:
+    """Stopping test of points of a kernel program, whose product P x is known."""
+
+    def __init__(self, program: KernelProgram) -> None:
+        self.program = program
+        self.last: tuple[Point, Residuals] | None = None
+
+    def measure(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, Px: np.ndarray | None = None) -> Residuals:
+        """Return the residuals of a point (x, y, z_bounds)."""
+        found = residuals(self.program, x, y, z, Px=Px)
+        self.last = (x, y, z), found
+        return found
+
+
 class WorkingSet(ActiveSet):
     """Working-set method for one program whose P is a `KernelMatrix`.
 
     Parameters
     ----------
-    program : QuadraticProgram
+    program : KernelProgram
+        A program that `suits` the method.
     settings : Settings
     before : WorkingSet, optional
         Method of an earlier program; its kernel rows are kept if both programs share the object P.
@@ -59,9 +72,8 @@ class WorkingSet(ActiveSet):
         Coefficients c and the product K c in float64, from the end of the last run.
     """
 
-    def __init__(self, program: QuadraticProgram, settings: Settings, before: WorkingSet | None = None) -> None:
+    def __init__(self, program: KernelProgram, settings: Settings, before: WorkingSet | None = None) -> None:
         self.program, self.settings = program, settings
-        assert isinstance(program.P, KernelMatrix)
         self.kernel, self.signs = program.P, program.P.signs
         self.store: RowStore | None = None
         self.known = np.zeros(self.kernel.count), np.zeros(self.kernel.count)
@@ -83,10 +95,14 @@ class WorkingSet(ActiveSet):
         """Return True if the kernel is known to be positive semidefinite."""
         return self.kernel.is_semidefinite
 
+    def find(self, last: np.ndarray | None) -> Solution | None:
+        """Return the answer found from the point `last`, or None if another method should solve the program."""
+        return self.solve_from(last, PointTest(self.program))  # type: ignore[arg-type]
+
     def _start(self, last: np.ndarray | None) -> WorkingRounds:
         return WorkingRounds(self, last)
 
-    def _follow(self, run: WorkingRounds, test: ProgramTest) -> Status | None:  # type: ignore[override]
+    def _follow(self, run: WorkingRounds, test: PointTest) -> Status | None:  # type: ignore[override]
         settings, exact = self.settings, EXACT
         if not run.meet_row():
             return None

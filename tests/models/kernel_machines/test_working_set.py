@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import qp
-from qp.active_set import working_set
-from qp.active_set.pairs import FAR
-from qp.active_set.working_set import WorkingSet
+from models import KernelMatrix, KernelProgram, KernelSolver
+from models.kernel_machines import working_set
+from models.kernel_machines.pairs import FAR
+from models.kernel_machines.working_set import WorkingSet
 from socp import Settings
 
 
@@ -20,8 +21,8 @@ def machine(n=400, kernel="rbf", C=1.0, bias=True, sides=1, seed=0, features=6, 
     else:
         signs, q = np.repeat([1.0, -1.0], n), np.concatenate([0.1 - f, 0.1 + f])
     rows = {"A": -2.0 * signs[None], "l": 0.0, "u": 0.0} if bias else {}
-    P = qp.KernelMatrix(X, kernel, signs=signs, **{"gamma": 0.2, **parameters})
-    return qp.QuadraticProgram(P, q, lb=0.0, ub=C, **rows)
+    P = KernelMatrix(X, kernel, signs=signs, **{"gamma": 0.2, **parameters})
+    return KernelProgram(P, q, lb=0.0, ub=C, **rows)
 
 
 @pytest.mark.parametrize("kernel, parameters", [("rbf", {}), ("poly", {"coef0": 1.0}), ("linear", {})])
@@ -30,9 +31,9 @@ def machine(n=400, kernel="rbf", C=1.0, bias=True, sides=1, seed=0, features=6, 
 @pytest.mark.parametrize("sides", [1, 2])
 def test_it_finds_what_is_found_with_the_matrix_in_full(kernel, parameters, C, bias, sides):
     program = machine(150, kernel, C, bias, sides, **parameters)
-    solver = qp.Solver(program, tol=1e-9)
-    assert isinstance(solver.active_set, WorkingSet)
-    found, full = solver.solve(), qp.solve(program.with_full_hessian(), tol=1e-10)
+    solver = KernelSolver(program, tol=1e-9)
+    assert solver.working_set is not None
+    found, full = solver.solve(), qp.solve(program, tol=1e-10)
     assert found.status == full.status == "optimal"
     assert found.objective == pytest.approx(full.objective, rel=1e-8)
     #  the point, on the program's own data
@@ -48,13 +49,13 @@ def test_it_finds_what_is_found_with_the_matrix_in_full(kernel, parameters, C, b
 def test_a_row_for_the_first_variables_and_one_for_the_last(sides, total):
     one = machine(300, sides=sides, bias=False)
     signs = one.P.signs[np.argsort(-one.P.signs, kind="stable")] if sides == 1 else one.P.signs
-    P = qp.KernelMatrix(one.P.samples, "rbf", gamma=0.2, signs=signs)
+    P = KernelMatrix(one.P.samples, "rbf", gamma=0.2, signs=signs)
     A = np.array([3.0 * signs * (signs > 0.0), -signs * (signs < 0.0)])
     ends = np.array([1.5, 0.5]) * total
-    program = qp.QuadraticProgram(P, one.q if sides == 2 else 0.0 * one.q, A, ends, ends, 0.0, 1.0)
-    solver = qp.Solver(program, tol=1e-9)
-    assert isinstance(solver.active_set, WorkingSet)
-    found, full = solver.solve(), qp.solve(program.with_full_hessian(), tol=1e-11)
+    program = KernelProgram(P, one.q if sides == 2 else 0.0 * one.q, A, ends, ends, 0.0, 1.0)
+    solver = KernelSolver(program, tol=1e-9)
+    assert solver.working_set is not None
+    found, full = solver.solve(), qp.solve(program, tol=1e-11)
     assert found.status == full.status == "optimal" and found.plan.method == "working set"
     assert found.objective == pytest.approx(full.objective, rel=1e-8)
     np.testing.assert_allclose(A @ found.x, ends, rtol=1e-9)
@@ -68,10 +69,10 @@ def test_two_variables_of_a_sample_are_split_so_that_both_rows_hold():
     rng, n, most, rows = np.random.default_rng(0), 30, 2.0, np.zeros((2, 60))
     rows[0, :30] = rows[1, 30:] = 1.0
     rows[1] *= -1.0
-    P = qp.KernelMatrix(rng.normal(size=(n, 2)), "rbf", signs=np.repeat([1.0, -1.0], n))
+    P = KernelMatrix(rng.normal(size=(n, 2)), "rbf", signs=np.repeat([1.0, -1.0], n))
     for total in (12.0, 20.0, 29.0, 31.0):
-        program = qp.QuadraticProgram(P, np.zeros(2 * n), rows, [total, -total], [total, -total], 0.0, most)
-        run = qp.Solver(program).active_set._start(None)
+        program = KernelProgram(P, np.zeros(2 * n), rows, [total, -total], [total, -total], 0.0, most)
+        run = KernelSolver(program).working_set._start(None)
         twice, u = np.arange(3, 20), run.pairs.u
         u[:] = 0.0
         u[twice] = rng.uniform(-0.5, 0.5, twice.size)  # sums of x_i and -x_(i + n)
@@ -120,7 +121,7 @@ def test_pairs_in_numpy(kernel, C, share, bias, sides, cache, monkeypatch):
     monkeypatch.setattr(working_set, "LARGEST_KEPT", 10**5)
     program = machine(300, kernel, C, bias, sides, coef0=1.0)
     program.P.cache_size = cache
-    run = qp.Solver(program).active_set._start(None)
+    run = KernelSolver(program).working_set._start(None)
     assert run.meet_row()
     run.find_gradient()
     pairs, store, first, room = run.pairs, run.store, run.slope(), run.store.room
@@ -147,21 +148,22 @@ def test_without_newton_pairs_and_exact_gradients_go_on_to_the_answer(monkeypatc
     program = machine(200)
     wanted = qp.solve(program)
     monkeypatch.setattr(working_set, "MOST_ENTRIES", 0.0)
-    solver = qp.Solver(program, tol=1e-6)
+    solver = KernelSolver(program, tol=1e-6)
     found = solver.solve()
-    assert isinstance(solver.active_set, WorkingSet) and found.status == "optimal"
+    assert found.plan.method == "working set" and found.status == "optimal"
     assert found.objective == pytest.approx(wanted.objective, rel=1e-5)
 
 
 def test_an_indefinite_kernel_is_refused():
     program = machine(100, "poly", coef0=-5.0, degree=3)
-    with pytest.raises(ValueError, match="semidefinite"):
-        qp.solve(program)
+    for solve in (qp.solve, KernelSolver):
+        with pytest.raises(ValueError, match="semidefinite"):
+            solve(program)
 
 
 def test_an_interrupt_and_a_time_limit_leave_the_point_that_was_reached(monkeypatch):
     program = machine(300)
-    found = qp.solve(program, time_limit=1e-9)
+    found = KernelSolver(program, time_limit=1e-9).solve()
     assert found.status == "time_limit" and (found.x >= 0.0).all() and abs(program.A @ found.x).max() < 1e-9
     descend = working_set.descend_in_pairs
 
@@ -171,7 +173,7 @@ def test_an_interrupt_and_a_time_limit_leave_the_point_that_was_reached(monkeypa
 
     monkeypatch.setattr(working_set, "PACE", 10**4)
     monkeypatch.setattr(working_set, "descend_in_pairs", interrupted)
-    found = qp.solve(program)
+    found = KernelSolver(program).solve()
     assert found.status == "interrupted" and found.x.any() and found.objective < 0.0
     assert found.objective == pytest.approx(0.5 * found.x @ (program.P @ found.x) + program.q @ found.x, rel=1e-12)
 
@@ -180,25 +182,23 @@ def test_equal_samples_of_two_classes_do_no_harm():
     base = machine(100)
     X = np.vstack([base.P.samples] * 2)
     signs = np.concatenate([base.P.signs, -base.P.signs])
-    P = qp.KernelMatrix(X, "rbf", gamma=0.2, signs=signs)
-    program = qp.QuadraticProgram(P, -np.ones(200), signs[None], 0.0, 0.0, 0.0, 1.0)
-    found = qp.solve(program)
-    assert found.status == "optimal" and found.objective == pytest.approx(
-        qp.solve(program.with_full_hessian()).objective, rel=1e-7
-    )
+    P = KernelMatrix(X, "rbf", gamma=0.2, signs=signs)
+    program = KernelProgram(P, -np.ones(200), signs[None], 0.0, 0.0, 0.0, 1.0)
+    found = KernelSolver(program).solve()
+    assert found.status == "optimal" and found.objective == pytest.approx(qp.solve(program).objective, rel=1e-7)
 
 
 def test_a_start_that_is_given_and_rows_that_are_there_serve_the_next_program():
     program = machine()
-    solver = qp.Solver(program, tol=1e-9)
+    solver = KernelSolver(program, tol=1e-9)
     first = solver.solve()
-    made = solver.active_set.run.pairs.made
+    made = solver.working_set.run.pairs.made
     assert made > 0
     bounds = np.where(np.arange(400) < 40, 0.0, 2.0)
     solver.update(ub=bounds, q=1.0 * program.q)
     found = solver.solve(2.0 * first.x)
-    assert solver.active_set.run.store.used >= made and solver.active_set.run.pairs.made < 400 + made
-    alone = qp.solve(qp.QuadraticProgram(program.P, program.q, program.A, 0.0, 0.0, 0.0, bounds), tol=1e-9)
+    assert solver.working_set.run.store.used >= made and solver.working_set.run.pairs.made < 400 + made
+    alone = KernelSolver(KernelProgram(program.P, program.q, program.A, 0.0, 0.0, 0.0, bounds), tol=1e-9).solve()
     assert found.objective == pytest.approx(alone.objective, rel=1e-8) and (found.x[:40] == 0.0).all()
     #  the multipliers of those held at zero are the slopes there
     np.testing.assert_allclose(found.z_bounds[:40], alone.z_bounds[:40], atol=1e-6)
@@ -215,9 +215,9 @@ def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch, 
     def function(A, B):
         return np.exp(-0.2 * ((A[:, None] - B[None]) ** 2).sum(axis=2))
 
-    P = qp.KernelMatrix(by_name.P.samples, function, signs=by_name.P.signs, semidefinite=True)
-    solver = qp.Solver(qp.QuadraticProgram(P, by_name.q, by_name.A, 0.0, 0.0, 0.0, 1.0), tol=1e-9)
-    rows, calls = qp.KernelMatrix.kernel_rows, []
+    P = KernelMatrix(by_name.P.samples, function, signs=by_name.P.signs, semidefinite=True)
+    solver = KernelSolver(KernelProgram(P, by_name.q, by_name.A, 0.0, 0.0, 0.0, 1.0), tol=1e-9)
+    rows, calls = KernelMatrix.kernel_rows, []
 
     def interrupted(self, which):
         calls.append(which)
@@ -229,16 +229,16 @@ def test_rows_that_an_interrupt_left_unmade_are_not_taken_for_made(monkeypatch, 
         solver.update(q=np.where(np.arange(400) < 9, -1.0, 9.0))
         solver.solve()
         solver.update(q=by_name.q)
-    monkeypatch.setattr(qp.KernelMatrix, "kernel_rows", interrupted)
+    monkeypatch.setattr(KernelMatrix, "kernel_rows", interrupted)
     assert solver.solve().status == "interrupted"
     solver.update(q=1.0 * by_name.q)
-    np.testing.assert_allclose(solver.solve().x, qp.solve(by_name, tol=1e-9).x, atol=1e-7)
-    assert solver.active_set.run.pairs.made > 0  # otherwise another method has compensated wrong rows
+    np.testing.assert_allclose(solver.solve().x, KernelSolver(by_name, tol=1e-9).solve().x, atol=1e-7)
+    assert solver.working_set.run.pairs.made > 0  # otherwise another method has compensated wrong rows
 
 
 def test_rows_of_another_kernel_are_not_taken_over():
     program, other, settings = machine(60), machine(60, seed=1), Settings()
-    solver = qp.Solver(program)
+    solver = KernelSolver(program)
     solver.solve()
-    assert WorkingSet(program, settings, solver.active_set).store is solver.active_set.store is not None
-    assert WorkingSet(other, settings, solver.active_set).store is None
+    assert WorkingSet(program, settings, solver.working_set).store is solver.working_set.store is not None
+    assert WorkingSet(other, settings, solver.working_set).store is None

@@ -29,9 +29,10 @@ from .mercer import (
 class KernelMatrix(Hessian):
     r"""The matrix P_kl = s_k s_l k(x_o(k), x_o(l)) of samples, each used once or several times, with signs s.
 
-    Nothing of the size of P is kept.  A program with such a P, finite bounds and at most one equality (or one for the
-    first and one for the other variables), whose entries are a multiple of `signs`, is solved from kernel rows that are
-    computed on demand and kept in `cache_size` megabytes; for any other program P is formed in full.
+    Nothing of the size of P is kept.  A `KernelProgram` with such a P, finite bounds and at most one equality (or one
+    for the first and one for the other variables), whose entries are a multiple of `signs`, is solved by `KernelSolver`
+    from kernel rows that are computed on demand and kept in `cache_size` megabytes.  For any other program, and in
+    `qp.solve`, P is formed in full: it is an array to NumPy.
 
     Parameters
     ----------
@@ -61,8 +62,7 @@ class KernelMatrix(Hessian):
     array([0.5, 0.5])
     """
 
-    is_by_rows = True
-    source = property(lambda self: self)
+    ndim, dtype = 2, np.dtype(np.float64)  # of P as an array
 
     def __init__(
         self,
@@ -96,6 +96,11 @@ class KernelMatrix(Hessian):
         self._diagonal: np.ndarray | None = None
 
     @property
+    def source(self) -> KernelMatrix:  # type: ignore[override]
+        """P as a `KernelProgram` stores it."""
+        return self
+
+    @property
     def cache_bytes(self) -> int:
         """Size of the row cache in bytes."""
         return int(self.cache_size * 2**20)
@@ -114,6 +119,7 @@ class KernelMatrix(Hessian):
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Order of P, twice."""
         return self.signs.size, self.signs.size
 
     def __repr__(self) -> str:
@@ -209,6 +215,11 @@ class KernelMatrix(Hessian):
             part = which[first : first + AT_ONCE]
             values += coefficients[part] @ self.between(part, slice(None))
         return values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return P in full, for NumPy and for programs of other packages."""
+        check_full(self.order)
+        return self.toarray() if dtype is None else self.toarray().astype(dtype, copy=False)
 
     def signed(self, v: np.ndarray) -> np.ndarray:
         """Return the coefficient of each sample, the sum of s_k v_k over its variables k."""

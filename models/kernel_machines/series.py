@@ -5,19 +5,24 @@
 where Au is the sum of all u, or the two sums of the leading and of the other variables, or empty.  Such programs are
 support vector machines of pairs of classes, of folds, of a sequence of C, and with nu in place of C.  Consecutive
 programs with equal samples w share the computed rows of K_w.  One compiled call solves many programs by the rounds of
-`method`, and each answer passes the stopping test on the data of its program.
+`qp.active_set.rounds`, and each answer passes the stopping test on the data of its program.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from socp.compiled.kernels import inner, kernel
+from qp.active_set.boxed import PACE, Block, BoxedProgram, Face
+from qp.active_set.face_newton import ROUNDING
+from qp.active_set.method import trace_of
+from qp.active_set.rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, add_gradient, begin, next_round
+from qp.problem.solution import Solution, solution_at
+from socp.compiled.kernels import address_of, inner, kernel
 from socp.compiled.memory import keep_freed_memory
+from socp.compiled.signatures import Ints
 from socp.compiled.structures import Structure, floats, integers, matrix, number, structure
 from socp.compiled.vec import LANES
 from socp.linalg.accurate import add_both
@@ -28,14 +33,9 @@ from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
 from socp.verify.stopping import CONE, DUAL, RESIDUALS, ROWS, SCALES, measure_gradient, measure_sides, meets, residuals
 
-from ..problem.kernel_matrix import KernelMatrix
-from ..problem.mercer import LINEAR, POLY, Samples, samples_of
-from ..problem.program import QuadraticProgram
-from ..problem.solution import Solution, solution_at
-from .boxed import PACE, Block, BoxedProgram, Face
-from .face_newton import ROUNDING
-from .method import trace_of
-from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, add_gradient, begin, next_round
+from .kernel_matrix import KernelMatrix
+from .mercer import LINEAR, POLY, Samples, make_rows, samples_of
+from .program import KernelProgram
 
 ROWS_MADE = "rows of P are made as they are read"
 UNSOLVED = -1  # value of `rounds` for a program without an answer
@@ -59,8 +59,28 @@ class Series(Structure):
     tol = number()
 
 
+class SampledProgram(BoxedProgram):
+    """Program whose P is the kernel matrix of `samples`; `made` marks its computed rows."""
+
+    samples = structure(Samples)
+    made, wanted = integers("size"), integers("size")
+
+
+@kernel
+def make_missing_rows(program: SampledProgram, which: Ints, count: int) -> None:
+    """Compute rows `which[:count]` of P unless they are marked as computed."""
+    made, wanted, missing = program.made, program.wanted, 0
+    for r in range(count):
+        if made[which[r]] == 0:
+            made[which[r]] = 1
+            wanted[missing] = which[r]
+            missing += 1
+    if missing > 0:
+        make_rows(program.samples, program.count, wanted, missing, wanted, program.P)
+
+
 @inner
-def load_part(series: Series, p: int, program: BoxedProgram) -> None:
+def load_part(series: Series, p: int, program: SampledProgram) -> None:
     """Load the samples of part `p`; no row of its kernel has been computed."""
     first, samples, part, d = series.begins[p], series.samples, program.samples, series.samples.features
     program.count, program.largest, rows = series.begins[p + 1] - first, 0.0, series.sides.shape[1]
@@ -155,7 +175,7 @@ def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, f
 
 
 @kernel
-def solve_in_turn(series: Series, program: BoxedProgram, block: Block, face: Face, first: int, most: float) -> int:
+def solve_in_turn(series: Series, program: SampledProgram, block: Block, face: Face, first: int, most: float) -> int:
     """Solve the programs from `first` on within about `most` multiplications; return the index of the next program."""
     work = 0.0
     for k in range(first, series.rounds.size):
@@ -186,6 +206,7 @@ class SeriesSolutions:
     multipliers : array, shape (programs, rows)
         y of each row, with K_w u + q + A'y = 0 where u is between its bounds.
     residuals : array, shape (programs, fields of `Residuals`)
+        One row for each program, on its own data.
     rounds : array of int, shape (programs,)
         Number of rounds; `UNSOLVED` if the stopping test does not hold and another method must solve the program.
     seconds : float
@@ -199,7 +220,7 @@ class SeriesSolutions:
     >>> kernel, which, q = KernelMatrix(np.eye(2), "linear"), np.arange(2), np.array([-1.0, 1.0])
     >>> lower, upper = -9.0 * (q > 0), 9.0 * (q < 0)
     >>> found = solve_series(kernel, which, np.array([0, 2]), q, lower, upper, sides=[[0.0]], tol=1e-10)
-    >>> program = QuadraticProgram(KernelMatrix(np.eye(2), "linear", signs=-q), [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0)
+    >>> program = KernelProgram(KernelMatrix(np.eye(2), "linear", signs=-q), [-1.0, -1.0], [-q], 0.0, 0.0, 0.0, 9.0)
     >>> found.solution(0, slice(0, 2), program).x
     array([1., 1.])
     """
@@ -212,10 +233,9 @@ class SeriesSolutions:
     seconds: float
     tol: float
 
-    def solution(self, k: int, at: slice, program: QuadraticProgram) -> Solution:
+    def solution(self, k: int, at: slice, program: KernelProgram) -> Solution:
         """Return the answer u = x[at] of program `k` as a `Solution` x = s * u of `program`, whose P has signs s."""
-        P: Any = program.P
-        signs, y = P.signs, self.multipliers[k]
+        signs, y = program.P.signs, self.multipliers[k]
         x, slopes = signs * self.x[at], self.gradient[at] + signs * (y @ program.A)
         x, z = np.where(x == 0.0, 0.0, x), -signs * slopes
         z[((x > program.lb) & (z < 0.0)) | ((x < program.ub) & (z > 0.0))] = 0.0
@@ -295,8 +315,8 @@ def solve_series(
         samples.degree,
         centred=True,
     )
-    program, block, face = BoxedProgram(size=size, samples=part), Block(), Face(size=size)
-    program.P, program.on_demand = np.empty((size, size)), 1
+    program, block, face = SampledProgram(size=size, samples=part), Block(), Face(size=size)
+    program.P, program.rows_address = np.empty((size, size)), address_of(make_missing_rows)
     face.factor = np.empty(size * size)
     done = 0
     while done < count:

@@ -22,7 +22,7 @@ from socp.compiled.kernels import inner, kernel, leaf
 from socp.compiled.signatures import Floats, Singles
 from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, number, singles
 
-from ..problem.mercer import Samples, fill_singles
+from .mercer import Samples, fill_singles
 
 TILE = 256
 FAR = 1e300
