@@ -26,7 +26,7 @@ from .active_set.method import ActiveSet
 from .active_set.small import DualActiveSet
 from .interior_point import InteriorPoint
 from .method import Method, Offer
-from .methods import METHODS
+from .methods import METHODS, TRIED_IN_LOOPS
 from .plan.switch import Switch
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
@@ -136,34 +136,60 @@ class Engine(SetUpOnce):
         """Offer the program to the methods in order; return the first answer."""
         if start is True and self._switch.is_due():
             self._go_over_in_loop()
-        for method in self.methods:
-            if method.is_on_trial and start is False:
-                continue
+        trial, others = self.methods[0], self.methods
+        if trial.is_on_trial:
+            others = self.methods[1:]
+            solution = None if start is False else trial.solve(start, self._offer)
+            if solution is not None:
+                self._switch.succeeded()
+                return solution
+        for method in others:
             solution = method.solve(start, self._offer)
             if solution is not None:
-                if solution.status is OPTIMAL and method is self.methods[-1]:
-                    self._switch.count()
-                return solution
-            if method.is_on_trial:
-                self._switch.never()
-                self.methods = self.methods[1:]
-                method.release()
-        raise AssertionError("the last method answers every program")
+                break
+        assert solution is not None  # The last method answers every program.
+        if not trial.is_on_trial:
+            if solution.status is OPTIMAL:
+                self._switch.count()
+        elif start is not False:
+            self._go_on_after_failure(trial, solution)
+        return solution
+
+    def _go_on_after_failure(self, trial: Method, solution: Solution) -> None:
+        """Go on from the answer of another method, unless the one on trial fails too often."""
+        if self._switch.allows_failure():
+            if solution.status is OPTIMAL and isinstance(trial, DualActiveSet):
+                trial.start_at(solution.x, solution.y, solution.z_bounds)
+            return
+        self.methods = self.methods[1:]
+        trial.release()
 
     def _go_over_in_loop(self) -> None:
-        """Put the dual active set, at the last answer, before the interior-point method if it is expected to be faster.
+        """Put a method on trial before the others, at the last answer, if it is expected to be faster in this loop.
 
         It stays until it needs too many steps.
         """
-        last = self._interior_point
-        if len(self.methods) > 1 or last.answer is None:
+        first, last = self.methods[0], self._interior_point
+        if first.is_on_trial or isinstance(first, ActiveSet) or (first is last and last.answer is None):
             return
-        dual = DualActiveSet.on_trial(self.program, self.settings, self._switch.solved)
-        if dual is not None:
-            dual.start_at(*last.answer)
-            last.release()
-            self._offer = self._offer_of(self.program)
-            self.methods = dual, InteriorPoint(self._offer)
+        plan = None if first is last else first.plan
+        for kind in TRIED_IN_LOOPS:
+            method = (
+                None
+                if isinstance(first, kind)
+                else kind.on_trial(self.program, self.settings, self._switch.solved, plan)
+            )
+            if method is None:
+                continue
+            if first is last:
+                assert last.answer is not None
+                method.start_at(*last.answer)
+                last.release()
+                self._offer = self._offer_of(self.program)
+                self.methods = method, InteriorPoint(self._offer)
+            else:
+                self.methods = method, *self.methods
+            return
 
     def _take_spent(self) -> float:
         """Return the seconds of set-ups that methods made during a solve; they count as set-up."""

@@ -5,6 +5,7 @@ A method is a subclass of `Method`; `choose_method` compares their costs.  The l
 
 from __future__ import annotations
 
+from .active_set.condensed import CondensedActiveSet
 from .active_set.method import ActiveSet
 from .active_set.small import DualActiveSet
 from .interior_point import InteriorPoint
@@ -13,5 +14,7 @@ from .method import Method
 METHODS: list[type[Method]] = [
     DualActiveSet,  # small programs, and loops of warm starts: from vertex to vertex of the dual
     ActiveSet,  # a dense P with many bounds and at most one row: from face to face of the box
+    CondensedActiveSet,  # equalities that define variables: the dual active set in the others
     InteriorPoint,  # every program
 ]
+TRIED_IN_LOOPS: list[type[DualActiveSet]] = [CondensedActiveSet, DualActiveSet]  # after some warm starts

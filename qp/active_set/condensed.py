@@ -5,25 +5,23 @@ The answer is tested on the caller's own program.
 
 from __future__ import annotations
 
-import functools
+from typing import Any
 
 import numpy as np
 
-from socp.batch.driver import FAILED, OPTIMAL as SOLVED, PRIMAL_INFEASIBLE, Batch
+from socp.batch.driver import FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats
-from socp.compiled.structures import WORD, Structure, dimension, floats, number, structure
-from socp.engine import NO_TIMINGS
+from socp.compiled.structures import Structure, dimension, floats, number, structure
+from socp.form.convexity import check_semidefinite
 from socp.linalg.accurate import add_both
 from socp.linalg.vectors import norm_within
-from socp.method.rays import repaired_certificate
-from socp.method.run import NOT_FEASIBLE
-from socp.plan.costs import method_seconds
+from socp.plan.costs import elimination_seconds, method_seconds
 from socp.plan.plan import Plan
 from socp.problem.hessian import SMALL, objective_unit
 from socp.problem.settings import Settings
-from socp.problem.status import Status
+from socp.problem.zeros import StoredZeros
 from socp.verify.distances import bounds_among
 from socp.verify.stopping import (
     CONE,
@@ -38,8 +36,10 @@ from socp.verify.stopping import (
     meets,
 )
 
+from ..method import Offer
+from ..plan.choice import has_time, suits_dual
 from ..problem.program import QuadraticProgram
-from ..problem.solution import Solution, solution_at
+from ..problem.solution import Solution
 from ..reduce.elimination import (
     Elimination,
     elimination_of,
@@ -50,7 +50,7 @@ from ..reduce.elimination import (
     reduced_matrices,
 )
 from .dual import DualSet, find_dual
-from .small import Room, answer_in, cone_answer, places_of, trace_of
+from .small import DualActiveSet, Room, answer_in, places_of
 
 
 class Condensed(Structure):
@@ -81,7 +81,7 @@ def solve_condensed(
     for k in range(last + 1):
         answers.trace[k] = reduced.trace[k]
     record = answers.trace[last]
-    if reduced.code[0] == SOLVED:
+    if reduced.code[0] == OPTIMAL:
         y = answers.y[0]
         lift(e, q, u, lb, reduced.x[0], reduced.y[0], answers.x[0], y[: c.m], y[c.m :])
         test(c, q, l, u, lb, ub)
@@ -91,7 +91,7 @@ def solve_condensed(
         record["primal_residual"], record["dual_residual"] = answers.numbers[2, 0], answers.numbers[3, 0]
         record["gap"] = answers.numbers[4, 0]
     record["seconds"] = clock() - started
-    return (w.count << 32) + (made << 2) + (2 if w.rho > 0.0 else 1) if reduced.code[0] == SOLVED else 0
+    return (w.count << 32) + (made << 2) + (2 if w.rho > 0.0 else 1) if reduced.code[0] == OPTIMAL else 0
 
 
 @inner
@@ -116,7 +116,14 @@ def test(c: Condensed, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) 
     answers.numbers[4, 0] = found[GAP] / found[SCALES + GAP]
 
 
-class CondensedActiveSet:
+def answers_of(m: int, n: int, rows: int) -> Batch:
+    """Return room for the answer of one program with `rows` records, without its data."""
+    none = np.zeros((0, 0))
+    data = dict.fromkeys(("P", "A", "q", "l", "u", "s", "x_start", "y_start"), none)
+    return Batch(m=m, n=n, count=1, rows=rows, **data)
+
+
+class CondensedActiveSet(DualActiveSet):
     """Dual active-set method for a program whose equalities define variables.
 
     Parameters
@@ -128,68 +135,115 @@ class CondensedActiveSet:
         Definitions of its variables.
     matrices : tuple of arrays
         P and the rows of the reduced program.
-    solved : int
-        As in `DualActiveSet`.
-
-    Attributes
-    ----------
     plan : Plan
+    is_on_trial : bool
     """
 
     def __init__(
         self, program: QuadraticProgram, settings: Settings, elimination: Elimination,
-        matrices: tuple[np.ndarray, np.ndarray], solved: int = 0,
+        matrices: tuple[np.ndarray, np.ndarray], plan: Plan, is_on_trial: bool,
     ) -> None:  # fmt: skip
-        self.program, self.settings, self.goes_on = program, settings, solved > 0
+        self.program, self.settings, self.plan, self.is_on_trial = program, settings, plan, is_on_trial
         P, rows = matrices
         m, n, (size, v) = program.m, program.n, rows.shape
-        reduced = QuadraticProgram(P, np.zeros(v), rows, np.full(size, -np.inf), np.full(size, np.inf))
-        self.room = room = Room((v, size, settings.tol, settings.tol_abs, self.goes_on), settings)
-        room.take(reduced)
-        data = {"P": 0, "A": 0, "q": 0, "l": 0, "u": 0, "s": 0}
-        none = np.zeros((0, 0))
-        self.answers = Batch(
-            m=m, n=n, count=1, rows=room.batch.trace.size, x_start=none, y_start=none,
-            **{name: np.zeros((1, size)) for name, size in data.items()},
-        )  # fmt: skip
-        self.block, self.places = places_of(self.answers)
-        self.work = work = Condensed(
-            m=m, n=n, answers=self.answers, elimination=elimination, work=room.work, cost=np.empty(v)
+        self.reduced = QuadraticProgram(P, np.zeros(v), rows, np.full(size, -np.inf), np.full(size, np.inf))
+        self._kind, self._room = (v, size, settings.tol, settings.tol_abs, is_on_trial), None
+        room = self._enter()
+        self.is_definite, room.is_at_work = room.factor == 1, False
+        self._answers = answers_of(m, n, room.batch.trace.size)
+        self._block, self._places = places_of(self._answers)
+        self._work = work = Condensed(
+            m=m, n=n, answers=self._answers, elimination=elimination, work=room.work, cost=np.empty(v)
         )
         work.bound[:], work.tol = bounds_among(program.A), settings.tol
         work.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         work.largest = float(np.abs(elimination.P_data).max(initial=0.0))
-        what = f"dual active set, order {v}, {size} rows: {elimination.count} variables are eliminated"
-        seconds = method_seconds(v, size, size * v, v * v, solved=solved)
-        self.plan = Plan(
-            "dense", "equalities define most variables", method="dual active set", what=what,
-            seconds={"dual active set": seconds.get("dual active set", 0.0), "interior point": seconds["interior point"]},
-        )  # fmt: skip
 
-    def solve(self, warm_start: bool) -> Solution | None:
-        """Return the answer or a certificate, or None if neither is found; `warm_start` keeps the last working set."""
-        program, settings, room = self.program, self.settings, self.room
-        is_warm, room.has_answer = warm_start and room.has_answer, False
-        found = solve_condensed(
-            self.work, program.q, program.l, program.u, program.lb, program.ub, is_warm
-        )
+    @classmethod
+    def take(cls, offer: Offer, before: Any) -> CondensedActiveSet | None:
+        """Return the method if equalities define so many variables that it is faster than all others."""
+        return cls._expected_faster(offer.program, offer.settings)
+
+    @classmethod
+    def on_trial(
+        cls, program: QuadraticProgram, settings: Settings, solved: int, plan: Plan | None = None
+    ) -> CondensedActiveSet | None:
+        """Return the method for a loop in which another one, with `plan`, has solved `solved` programs."""
+        return cls._expected_faster(program, settings, solved, plan)
+
+    @classmethod
+    def _expected_faster(
+        cls, program: QuadraticProgram, settings: Settings, solved: int = 0, plan: Plan | None = None
+    ) -> CondensedActiveSet | None:
+        """Return the method if it is expected to be faster than the interior-point method and than `plan`."""
+        n, m, entries = program.n, program.m, program.A.data.size
+        P = program.hessian
+        if not (P.is_sparse or P.is_zero) or not m or not suits_dual(program, settings):
+            return None
+        seconds = method_seconds(n, m, entries, P.entries, solved=solved)
+        best = min(seconds["interior point"], plan.expected if plan is not None else np.inf)
+        size = entries + P.entries
+        if elimination_seconds(0, 0, size, (n, m), solved=solved) > best:
+            return None
+        given = StoredZeros(program).left_out(program)
+        e = elimination_of(given)
+        if e is None:
+            return None
+        v, rows = e.independent.size, e.kept.size + e.bounded.size
+        expected = elimination_seconds(v, rows, size, (n, m), solved=solved)
+        if expected > best or not has_time(settings, 4 * (v + rows) * expected):
+            return None
+        matrices = reduced_matrices(given, e)
+        if matrices is None:
+            return None
+        if settings.check_convexity:
+            check_semidefinite(P, program.P_eps)
+        what = f"dual active set, order {v}, {rows} rows, without {e.count} variables that equalities define"
+        of = {"dual active set": expected, "interior point": seconds["interior point"]}
+        reason = Plan("dense", "equalities define variables", method="dual active set", what=what, seconds=of)
+        method = cls(given, settings, e, matrices, reason, solved > 0)
+        if method.is_definite:
+            return method
+        method.release()
+        return None
+
+    def is_clearly_definite(self) -> bool:
+        """Return True: P has been tested before the elimination."""
+        return True
+
+    def _attempt(self, room: Room, is_warm: bool) -> Solution | None:
+        program, settings = self.program, self.settings
+        found = solve_condensed(self._work, program.q, program.l, program.u, program.lb, program.ub, is_warm)
         if found:
             room.has_answer = True
-            return answer_in(self.block, self.places, program, program.offset, found, self.plan, settings)
+            return answer_in(self._block, self._places, program, program.offset, found, self.plan, settings)
         if room.code.item() != PRIMAL_INFEASIBLE:
             return None
-        y, z, gradient = np.empty(program.m), np.empty(program.n), np.zeros(program.n)
-        lift_multipliers(self.work.elimination, gradient, room.batch.y[0], y, z)
-        ray = repaired_certificate(program, settings, y, z)
-        if ray is None:
-            return None
-        (y, z), error = ray
-        point, message, status = (np.zeros(program.n), y, z), NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
-        trace = trace_of(program, self.answers.trace[: self.answers.iterations.item() + 1].view(np.float64))
-        solution = solution_at(
-            program, status, point, None, error, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
-            message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
-            run=functools.partial(cone_answer, settings, program, point, status, message, trace, self.plan),
-        )  # fmt: skip
-        solution._settings = settings
-        return solution
+        y, z = np.empty(program.m), np.empty(program.n)
+        lift_multipliers(self._work.elimination, np.zeros(program.n), room.batch.y[0], y, z)
+        steps = self._answers.trace[: self._answers.iterations.item() + 1]
+        return self._certificate(np.zeros(program.n), y, z, steps.view(np.float64))
+
+    def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
+        """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
+        room, program, e = self._enter(), self.program, self._work.elimination
+        v, at, lower, upper = (
+            np.concatenate([of_rows[e.kept], of_variables[e.bounded], of_variables[e.independent]])
+            for of_rows, of_variables in ((y, z), (program.A @ x, x), (program.l, program.lb), (program.u, program.ub))
+        )
+        slack = np.where(v > 0.0, upper - at, at - lower)
+        room.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
+        room.is_at_work = False
+
+    def _enter(self) -> Room:
+        room, own = self._room, self.program
+        if room is None or room.is_at_work:
+            self.program = self.reduced
+            try:
+                room = super()._enter()
+            finally:
+                self.program = own
+            if hasattr(self, "_work"):
+                self._work.work = room.work
+        room.is_at_work = True
+        return room

@@ -33,7 +33,7 @@ from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Bools, Floats, Ints
 from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number, structure
-from socp.linalg.cholesky import cholesky
+from socp.linalg.cholesky import cholesky, solve_lower
 from socp.linalg.vectors import dot_within, norm_within
 from socp.problem.checks import EPS
 
@@ -41,6 +41,8 @@ from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
 
 SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # smallest accepted square of a pivot of R, relative to P_ii
+LINE = 8  # numbers in a line of the cache
+BY_BLAS = 64  # order from which products with R^-1 are solves of many right-hand sides by BLAS
 DEPENDENT = 1e-10  # largest squared distance from the span of the working set at which a row counts as dependent
 ROUNDING = 64.0 * EPS  # relative error of a row's product with a vector
 REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # refinements per step; target residual / margin at the last step and before
@@ -155,10 +157,19 @@ def invert_factor(P: Floats, w: DualSet) -> bool:
         R[k * (n + 1)] += w.rho
     if cholesky(n, R) != 0:
         return False
-    for i in range(n - 1, -1, -1):
+    for i in range(n):
         pivot = R[i * n + i]
         if not pivot * pivot > max(DEFINITE * P[i * n + i], 0.5 * w.rho):
             return False
+    if n >= BY_BLAS:
+        for i in range(n):
+            for j in range(n):
+                M[m + i, j] = 0.0
+            M[m + i, i] = 1.0
+        solve_lower(n, R, n, M[m:].reshape(n * n))
+        return True
+    for i in range(n - 1, -1, -1):
+        pivot = R[i * n + i]
         for j in range(n):
             M[m + i, j] = 0.0
         for k in range(i + 1, n):
@@ -174,14 +185,20 @@ def invert_factor(P: Floats, w: DualSet) -> bool:
 def make_rows(A: Floats, w: DualSet) -> bool:
     """Set the first m rows of M to A R^-1 and scale all rows to length one; return False if a length is not finite."""
     m, n, M, N = w.m, w.n, w.M, w.m + w.n
-    for i in range(m):
-        for j in range(n):
-            M[i, j] = 0.0
-        for k in range(n):
-            a = A[i * n + k]
-            if a != 0.0:
-                for j in range(k, n):
-                    M[i, j] += a * M[m + k, j]
+    if n >= BY_BLAS:
+        for i in range(m):
+            for j in range(n):
+                M[i, j] = A[i * n + j]
+        solve_lower(n, w.R, m, M[:m].reshape(m * n))
+    else:
+        for i in range(m):
+            for j in range(n):
+                M[i, j] = 0.0
+            for k in range(n):
+                a = A[i * n + k]
+                if a != 0.0:
+                    for j in range(k, n):
+                        M[i, j] += a * M[m + k, j]
     for i in range(N):
         square = dot_within(M[i], 0, M[i], 0, n)
         if not square < np.inf:
@@ -190,7 +207,10 @@ def make_rows(A: Floats, w: DualSet) -> bool:
         w.scale[i] = scale
         for j in range(n):
             M[i, j] *= scale
-            w.columns[j, i] = M[i, j]
+    for first in range(0, N, LINE):
+        for j in range(n):
+            for i in range(first, min(first + LINE, N)):
+                w.columns[j, i] = M[i, j]
     return True
 
 

@@ -47,6 +47,7 @@ from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 MATRICES, RECORD = {np.ndarray, *CSC}, TRACE.itemsize // WORD
+SAVED = 10  # most programs for which a method on trial may have saved time to take for another one
 STEPS = 6  # limit of steps per row and variable; typical programs take one or two
 
 
@@ -71,6 +72,7 @@ class DualActiveSet(Method):
         Whether P, or only P + rho I, has a Cholesky factor whose pivots are more than rounding.
     """
 
+    _credit = 0.0  # seconds that a method on trial may take for the next program
     pool = Pool()  # rooms for reuse; in the class, as `Engine.__del__` may run after the module's globals are gone
 
     def __init__(
@@ -94,7 +96,9 @@ class DualActiveSet(Method):
         return cls._chosen(offer.program, offer.settings, before)
 
     @classmethod
-    def on_trial(cls, program: QuadraticProgram, settings: Settings, solved: int) -> DualActiveSet | None:
+    def on_trial(
+        cls, program: QuadraticProgram, settings: Settings, solved: int, plan: Plan | None = None
+    ) -> DualActiveSet | None:
         """Return the method for a loop in which the interior point has `solved` programs, if it may be faster."""
         return cls._chosen(program, settings, solved=solved)
 
@@ -150,14 +154,18 @@ class DualActiveSet(Method):
         """Return the answer or a certificate, or None; `warm_start` begins with the last working set."""
         room = self._enter()
         is_warm, room.has_answer = warm_start and room.has_answer, False
-        if self.is_on_trial:
-            room.allow(self.plan.seconds["interior point"])
+        if self.is_on_trial:  # It may take as long as the other method on the average.
+            own = self.plan.seconds["interior point"]
+            self._credit = min(self._credit + own, SAVED * own)
+            room.allow(self._credit)
         found = self._attempt(room, is_warm) if room.factor else None
         # Sides added together may be dependent up to rounding: retry with one side at a time.
         if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
             room.work.beside = np.inf
             found = self._attempt(room, False)
             room.work.beside = BESIDE
+        if self.is_on_trial:
+            self._credit -= room.work.steps * room.step
         room.is_at_work = False
         return found
 
@@ -169,13 +177,17 @@ class DualActiveSet(Method):
         answers, (_, of_y, of_z, _, of_trace) = room.answers.copy(), room.places
         if room.code.item() != PRIMAL_INFEASIBLE:
             return None
-        ray = repaired_certificate(program, settings, answers[of_y:of_z], answers[of_z:][: program.n])
+        steps = answers[of_trace:][: RECORD * (room.iterations.item() + 1)]
+        return self._certificate(answers[: program.n], answers[of_y:of_z], answers[of_z:][: program.n], steps)
+
+    def _certificate(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, steps: np.ndarray) -> Solution | None:
+        """Return the certificate (y, z) of infeasibility after the recorded steps, or None if it is not certain."""
+        program, settings = self.program, self.settings
+        ray = repaired_certificate(program, settings, y, z)
         if ray is None:
             return None
         (y, z), error = ray
-        point = answers[: program.n], y, z
-        message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
-        trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
+        point, message, status, trace = (x, y, z), NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE, trace_of(program, steps)
         solution = solution_at(
             program, status, point, None, error, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
             message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
@@ -271,6 +283,8 @@ class Room:
         Program whose data are loaded.
     has_answer : bool
         Whether an answer to this program, or to one of equal kind, is stored.
+    step : float
+        Expected seconds of a step.
     factor : int
         1 if P has a Cholesky factor, 2 if only P + rho I has one, else 0.
     is_at_work : bool
@@ -287,7 +301,7 @@ class Room:
         n, m, *_, goes_on = kind
         N, none = m + n, np.zeros((0, n))
         most_steps = STEPS * N + MOST_PROXIMAL
-        self.kind = kind
+        self.kind, self.step = kind, 2.0 * n * N / COSTS.dual_flops
         self.program: QuadraticProgram | None = None
         self.settings: Settings | None = None
         self.plans = tuple[Plan, ...]()
@@ -331,8 +345,7 @@ class Room:
 
     def allow(self, seconds: float) -> None:
         """Limit the number of steps to the given time; a step costs a product with all rows."""
-        n, m = self.kind[:2]
-        self.work.max_steps = int(seconds * COSTS.dual_flops / (2.0 * n * (n + m)))
+        self.work.max_steps = int(seconds / self.step)
 
     def begin_with(self, rows: np.ndarray, is_upper: np.ndarray) -> None:
         """Initialize the working set with rows at their upper or lower sides; the factor is computed later."""

@@ -31,11 +31,10 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     best = "interior point"
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"
-    has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
-    if has_defaults and program.n > 0 and not program.are_crossed:
+    if suits_dual(program, settings):
         expected = seconds.get("dual active set" if may_be_definite and P.entries >= program.n else "proximal steps")
         times = 4 * (program.n + program.m)  # worst case of its time, relative to the expected time
-        if expected and expected <= seconds[best] and _has_time(settings, times * expected):
+        if expected and expected <= seconds[best] and has_time(settings, times * expected):
             return "dual active set"
     return best
 
@@ -47,14 +46,20 @@ def allows_active_set(settings: Settings) -> bool:
     )
 
 
+def suits_dual(program: QuadraticProgram, settings: Settings) -> bool:
+    """Return True if the dual active set can solve the program with these settings."""
+    has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
+    return allows_active_set(settings) and has_defaults and program.n > 0 and not program.are_crossed
+
+
 def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:
     """Return True if most variables have bounds, at most one row has sides, and `time_limit` allows a round."""
-    if not _has_time(settings):
+    if not has_time(settings):
         return False
     bounded = np.count_nonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
     return bool(program.sided_rows.size <= 1 and 2 * bounded > program.n and program.hessian.diagonal().max() > 0.0)
 
 
-def _has_time(settings: Settings, most: float = np.inf) -> bool:
+def has_time(settings: Settings, most: float = np.inf) -> bool:
     """Return True if `time_limit` allows one round of an active set, which checks no clock, or `most` seconds."""
     return settings.time_limit is None or settings.time_limit >= min(COSTS.round, most)

@@ -1,15 +1,17 @@
-"""When a loop of warm starts goes over from the interior-point method to the dual active set."""
+"""When a loop of warm starts goes over from one method to another."""
 
 from __future__ import annotations
 
+ALLOWED = 10  # answers of the method on trial for each failure, after which another method solves the program
+
 
 class Switch:
-    """Policy of going over: considered after 1, 2, 4, ... answers of the interior point, until it fails once.
+    """Policy of going over: considered after 1, 2, 4, ... answers, until the method on trial fails too often.
 
     Attributes
     ----------
     solved : int
-        Number of programs with the present matrices that the interior-point method has solved.
+        Number of programs with the present matrices that have been solved without a trial.
 
     Examples
     --------
@@ -19,16 +21,16 @@ class Switch:
     ...     due.append(switch.is_due())
     >>> due
     [True, True, False, True, False, False]
-    >>> switch.never()
-    >>> switch.is_due()
-    False
+    >>> switch.allows_failure(), switch.is_due()
+    (False, False)
     """
 
     def __init__(self) -> None:
         self.solved, self._is_open = 0, True
+        self._answers = self._failures = 0
 
     def count(self) -> None:
-        """Count an answer of the interior-point method."""
+        """Count an answer of a method that is not on trial."""
         self.solved += 1
 
     def is_due(self) -> bool:
@@ -36,10 +38,16 @@ class Switch:
         solved = self.solved
         return self._is_open and solved > 0 and solved & (solved - 1) == 0
 
+    def succeeded(self) -> None:
+        """Count an answer of the method on trial."""
+        self._answers += 1
+
+    def allows_failure(self) -> bool:
+        """Return True if the method on trial may fail once more; it costs at most a tenth. Otherwise never go over."""
+        self._failures += 1
+        self._is_open = ALLOWED * self._failures <= self._answers
+        return self._is_open
+
     def reset(self) -> None:
         """Begin again, as the program has other matrices."""
         self.solved = 0
-
-    def never(self) -> None:
-        """Stay with the interior-point method."""
-        self._is_open = False

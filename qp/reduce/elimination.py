@@ -289,7 +289,7 @@ def elimination_of(program: QuadraticProgram) -> Elimination | None:
     if count == 0:
         return None
     P = program.hessian.source if program.hessian.is_sparse else csc_of_dense(program.hessian.dense())
-    variables, rows, pivots = (values[:count][::-1].copy() for values in (variables, rows, pivots))
+    variables, rows, pivots = variables[:count][::-1], rows[:count][::-1], pivots[:count][::-1]
     use, row_use = np.full(n, INDEPENDENT), np.full(m, KEPT)
     use[is_given], row_use[rows] = GIVEN, DEFINING
     use[variables] = np.where(has_bound[variables], BOUNDED, DEPENDENT)

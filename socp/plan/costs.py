@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
+import numpy as np
+
 from ..linalg.ldl.factorization import expected_times
 
 
@@ -39,7 +41,12 @@ class Costs(NamedTuple):
     dual, dual_flops : float
         Constant time of a call of the dual active-set method, and its operations per second.
     dual_size : int
-        Largest n (n + m) for the dual active-set method; four times as much for a solver that is kept.
+        Largest n (n + m) for the dual active-set method; a hundred times as much for a solver that is kept.
+    elimination : float
+        Time of looking for variables that equalities define, and of setting up without them.
+    entry : float
+        Time per entry of P and A, and solve, of computing the sides without these variables, the answer with them, and
+        its test.
     proximal : float
         Time of proximal steps (for a P that is only semidefinite) without rows, divided by the time of the dual
         active-set method; three times as much for n or more full rows.
@@ -58,6 +65,8 @@ class Costs(NamedTuple):
     dual: float = 1.8e-5
     dual_flops: float = 1.1e10
     dual_size: int = 100_000
+    elimination: float = 4e-4
+    entry: float = 1e-8
     proximal: float = 5.0
 
 
@@ -100,7 +109,8 @@ def method_seconds(
     rounds; proximal steps, for a semidefinite P, need data that fit in the cache or a P without zeros.
 
     After an interior-point method has `solved` programs with these matrices, as many more are expected.  Half of its
-    time besides iterations is then saved; the dual method is set up once for all, and begins at the last solution.
+    time besides iterations is then saved; the dual method is set up once for all, and begins at the last solution: half
+    of its rounds are.
     """
     seen = costs._replace(analysis=0.0 if solved else NEW_PATTERNS * costs.analysis)
     iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, seen, P_entries=P_entries))
@@ -110,12 +120,25 @@ def method_seconds(
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
         "interior point": (0.5 if solved else 1.0) * costs.interior_point + costs.iterations * iteration,
     }
-    work = ((1.5 * n**3 + m * n**2) / max(solved, 1) + 20 * n * (n + m)) / costs.dual_flops
-    if n * (n + m) <= (4 if solved else 1) * costs.dual_size:
+    work = ((1.5 * n**3 + m * n**2) / max(solved, 1) + (10 if solved else 20) * n * (n + m)) / costs.dual_flops
+    if n * (n + m) <= (100 if solved else 1) * costs.dual_size:
         found["dual active set"] = costs.dual + work
     if "dual active set" in found and (solved or n * (n + m) <= costs.cache or P_entries >= n**2):
         found["proximal steps"] = costs.dual + costs.proximal * (1.0 + 2.0 * min(entries / max(n, 1) ** 2, 1.0)) * work
     return found
+
+
+def elimination_seconds(
+    n: int, m: int, entries: int, of_full: tuple[int, int], costs: Costs = COSTS, solved: int = 0
+) -> float:  # fmt: skip
+    """Return the seconds of the dual active set for n variables and m rows that are left after an elimination.
+
+    `entries` are the entries of P and A, and `of_full` the numbers of variables and rows of the program.  As in
+    `method_seconds`, the set-up is for one program, or for `solved` ones.
+    """
+    dual = method_seconds(n, m, n * m, n**2, costs=costs, solved=solved).get("dual active set", np.inf)
+    basis = entries * n / costs.dual_flops + 2.0 * of_full[0] * n**2 / costs.flops
+    return dual + (costs.elimination + basis) / max(solved, 1) + costs.entry * (entries + sum(of_full))
 
 
 def correctors(flops: float, entries: float, costs: Costs = COSTS) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 Backend = Literal["dense", "sparse", "low rank"]
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -68,6 +70,11 @@ class Plan(NamedTuple):
     def is_for_form_of(self, other: Plan) -> bool:
         """Return True if both plans equilibrate alike, so that one standard form serves both."""
         return (self.equilibrate, self.limit) == (other.equilibrate, other.limit)
+
+    @property
+    def expected(self) -> float:
+        """Predicted seconds of the chosen way, inf if there was no choice."""
+        return self.seconds.get(self.backend if self.method == "interior point" else self.method, np.inf)
 
     def __str__(self) -> str:
         work = f", about {_quantity(self.flops)}flop" if self.flops else ""

@@ -103,7 +103,9 @@ def inventory(rng, T=15):
     """Stock s_t = s_{t-1} + p_t - d_t with production p_t."""
     rows = sp.hstack([sp.eye_array(T) - sp.eye_array(T, k=-1), -sp.eye_array(T)])
     P = sp.diags_array(np.append(np.full(T, 0.02), rng.uniform(0.5, 1.0, T)))
-    return program(P, np.append(np.full(T, 0.1), np.zeros(T)), rows, -rng.uniform(0.5, 1.5, T), 0.0, np.repeat([9.0, 1.6], T))
+    return program(
+        P, np.append(np.full(T, 0.1), np.zeros(T)), rows, -rng.uniform(0.5, 1.5, T), 0.0, np.repeat([9.0, 1.6], T)
+    )
 
 
 def differences(rng, T=20):

@@ -48,7 +48,10 @@ def test_the_reduced_program_has_the_objective_the_rows_and_the_gradient_of_the_
     assert np.isclose(objective(x) - objective(x_other), reduced(v) - reduced(other), atol=1e-10)
     values = np.concatenate([A[e.kept] @ x, x[e.bounded], x[e.independent]])
     own = np.concatenate([rows @ v, v])
-    sides = [np.concatenate([s[e.kept], b[e.bounded], b[e.independent]]) for s, b in ((program.l, program.lb), (program.u, program.ub))]
+    sides = [
+        np.concatenate([s[e.kept], b[e.bounded], b[e.independent]])
+        for s, b in ((program.l, program.lb), (program.u, program.ub))
+    ]
     for given, found in zip(sides, (lower, upper)):
         finite = np.isfinite(given)
         assert np.array_equal(finite, np.isfinite(found))
