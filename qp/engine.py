@@ -126,7 +126,7 @@ class Engine(SetUpOnce):
             except OutOfTime as error:  # in the set-up of a cone solver
                 self._late, self._is_stale = str(error), True
                 return self._late_solution()
-            late = self._take_spent()
+            late = self._take_spent() if offer.spent else 0.0
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if settings.verbose:
                 printing.footer(solution)
@@ -136,17 +136,18 @@ class Engine(SetUpOnce):
         """Offer the program to the methods in order; return the first answer."""
         if start is True and self._switch.is_due():
             self._go_over_in_loop()
-        for method in self.methods:
-            if method.is_on_trial and start is False:
+        methods, offer = self.methods, self._offer
+        for method in methods:
+            if start is False and method.is_on_trial:
                 continue
-            solution = method.solve(start, self._offer)
+            solution = method.solve(start, offer)
             if solution is not None:
-                if solution.status is OPTIMAL and method is self.methods[-1]:
+                if method is methods[-1] and solution.status is OPTIMAL:
                     self._switch.count()
                 return solution
             if method.is_on_trial:
                 self._switch.never()
-                self.methods = self.methods[1:]
+                self.methods = methods[1:]
                 method.release()
         raise AssertionError("the last method answers every program")
 
