@@ -126,7 +126,7 @@ class Engine(SetUpOnce):
             except OutOfTime as error:  # in the set-up of a cone solver
                 self._late, self._is_stale = str(error), True
                 return self._late_solution()
-            late = self._take_spent()
+            late = self._take_spent() if offer.spent else 0.0
             solution.take_seconds(self.setup_time, time.perf_counter() - started - late)
             if settings.verbose:
                 printing.footer(solution)

@@ -1,0 +1,133 @@
+"""The dual active set without the variables that equalities define, against the interior-point method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import qp
+from qp.active_set.condensed import CondensedActiveSet
+from socp import Status
+from socp.problem.settings import Settings
+from tests.support.defined import KINDS, dynamics, residual
+
+UNDEFINED = {"implicit"}  # no equality of full blocks has a variable of its own
+
+
+def condensed(program, solved=1 << 20):
+    """Return the method for a program of a loop, where no set-up counts, or None."""
+    return CondensedActiveSet.on_trial(program, Settings(), solved)
+
+
+def by_interior_point(program):
+    return qp.solve(program, tol=1e-10, active_set=False)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNDEFINED])
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_and_multipliers_are_those_of_the_program(kind, seed):
+    program = KINDS[kind](np.random.default_rng(seed))
+    method, expected = condensed(program), by_interior_point(program)
+    assert method is not None and f"without {method._work.elimination.count} variables" in method.plan.what
+    found = method.find(False)
+    assert found.status is expected.status is Status.OPTIMAL
+    assert max(found.primal_residual, found.dual_residual, found.gap) < 1e-12
+    scale = 1.0 + np.abs(expected.x).max()
+    np.testing.assert_allclose(found.x, expected.x, atol=2e-5 * scale)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8, abs=1e-8)
+    # The multipliers of dependent rows are not unique: the gradient that they leave is.
+    A = program.A
+    np.testing.assert_allclose(A.T @ found.y + found.z_bounds, A.T @ expected.y + expected.z_bounds, atol=1e-4 * scale)
+    unique = kind != "flow" and np.linalg.matrix_rank(A.toarray()[active(program, found)]) == active(program, found).sum()
+    if unique and np.abs(found.z_bounds).max() < 1e3:
+        assert np.isfinite(found.y).all()
+
+
+def active(program, found):
+    values = program.A @ found.x
+    return (np.abs(values - program.l) < 1e-9) | (np.abs(values - program.u) < 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["dynamics", "x_0 fixed", "x_0 in rows", "soft", "mixed_up", "inventory"])
+def test_a_loop_of_warm_starts_goes_over_and_stays_right(kind):
+    rng = np.random.default_rng(7)
+    program = KINDS[kind](rng)
+    solver, methods = qp.Solver(program), set()
+    for _ in range(40):
+        move = 1.0 + 0.1 * rng.normal()
+        equal = program.l == program.u
+        l, u = np.where(equal, move * program.l, program.l), np.where(equal, move * program.u, program.u)
+        fixed = program.lb == program.ub
+        lb, ub = np.where(fixed, move * program.lb, program.lb), np.where(fixed, move * program.ub, program.ub)
+        q = program.q + 0.1 * rng.normal(size=program.n)
+        solver.update(q=q, l=l, u=u, lb=lb, ub=ub)
+        found = solver.solve(warm_start=True)
+        expected = by_interior_point(solver.program)
+        assert found.status is expected.status
+        if found.status is Status.OPTIMAL:
+            np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
+        methods.add(type(solver.methods[0]))
+    assert CondensedActiveSet in methods
+
+
+def test_an_infeasible_program_has_a_certificate_of_its_own_rows():
+    program = dynamics(np.random.default_rng(0), N=10)
+    sides = program.l.copy()
+    sides[:3] = 50.0
+    far = program.with_data(l=sides, u=sides)
+    method = condensed(program)
+    method.program = far
+    found = method.find(False)
+    assert found.status is Status.PRIMAL_INFEASIBLE
+    A, y, z = far.A, found.y, found.z_bounds
+    assert np.abs(A.T @ y + z).max() < 1e-9
+    slope = np.where(y > 0, far.u, far.l) @ y + np.where(z > 0, far.ub, far.lb) @ z
+    assert slope == pytest.approx(-1.0, abs=1e-9)
+
+
+def test_one_solve_of_least_squares_with_its_residuals_as_variables():
+    program = residual(np.random.default_rng(0), m=4000, n=6)
+    found = qp.solve(program)
+    assert "without 4000 variables that equalities define" in str(found.plan)
+    expected = by_interior_point(program)
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-6)
+    np.testing.assert_allclose(found.y, expected.y, atol=1e-6)
+
+
+def test_stored_zeros_define_nothing():
+    program = dynamics(np.random.default_rng(2))
+    A = sp.csc_array(program.A.toarray() + 0.0)
+    rows, columns = np.nonzero(np.ones(A.shape))
+    full = sp.csc_array((A.toarray().ravel(), (rows, columns)), A.shape)
+    assert full.nnz == full.shape[0] * full.shape[1]
+    stored = qp.QuadraticProgram(program.P, program.q, full, program.l, program.u, program.lb, program.ub)
+    one, other = condensed(program).find(False), condensed(stored).find(False)
+    assert np.array_equal(one.x, other.x) and np.array_equal(one.y, other.y)
+
+
+def test_a_nonconvex_program_is_refused_although_the_reduced_one_is_convex():
+    program = residual(np.random.default_rng(0), m=4000, n=6)
+    diagonal = program.P.diagonal()
+    diagonal[0] = -1e-3  # F'F outweighs it
+    with pytest.raises(qp.ProgramError, match="semidefinite"):
+        qp.solve(sp.diags_array(diagonal), program.q, program.A, program.l, program.u, program.lb, program.ub)
+
+
+def test_sides_of_another_kind_are_left_to_the_other_methods():
+    program = dynamics(np.random.default_rng(3))
+    method = condensed(program)
+    u = program.u.copy()
+    u[0] += 1.0  # no equality any more
+    method.program = program.with_data(u=u)
+    assert method.find(False) is None
+
+
+def test_derivatives_of_its_answers():
+    program = dynamics(np.random.default_rng(4))
+    found, expected = condensed(program).find(False), by_interior_point(program)
+    dx = np.random.default_rng(0).normal(size=program.n)
+    one, other = found.vjp(dx), expected.vjp(dx)
+    assert one.differentiable == other.differentiable
+    np.testing.assert_allclose(one.l + one.u, other.l + other.u, atol=1e-5)
+    np.testing.assert_allclose(one.q, other.q, atol=1e-5)
