@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse as sp
 
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Bools, Floats, Ints, Matrix

@@ -42,14 +42,14 @@ class Costs(NamedTuple):
         Constant time of a call of the dual active-set method, and its operations per second.
     dual_size : int
         Largest n (n + m) for the dual active-set method; a hundred times as much for a solver that is kept.
+    proximal : float
+        Time of proximal steps (for a P that is only semidefinite) without rows, divided by the time of the dual
+        active-set method; three times as much for n or more full rows.
     elimination : float
         Time of looking for variables that equalities define, and of setting up without them.
     entry : float
         Time per entry of P and A, and solve, of computing the sides without these variables, the answer with them, and
         its test.
-    proximal : float
-        Time of proximal steps (for a P that is only semidefinite) without rows, divided by the time of the dual
-        active-set method; three times as much for n or more full rows.
     """
 
     flops: float = 4e10
@@ -65,9 +65,9 @@ class Costs(NamedTuple):
     dual: float = 1.8e-5
     dual_flops: float = 1.1e10
     dual_size: int = 100_000
+    proximal: float = 5.0
     elimination: float = 4e-4
     entry: float = 1e-8
-    proximal: float = 5.0
 
 
 COSTS = Costs()

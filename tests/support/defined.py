@@ -19,7 +19,7 @@ def program(P, q, rows, sides, lb=-np.inf, ub=np.inf, extra=None):
 
 
 def dynamics(rng, N=6, nx=3, nu=2, E=None, x_max=3.0, given="sides"):
-    """States x_{k+1} = A x_k + B u_k, or E x_{k+1} = ..., from x_0 in the sides, in rows of its own, or in its bounds."""
+    """Return states E x_{k+1} = A x_k + B u_k from x_0 in the sides, in rows of its own, or in its bounds."""
     A = rng.normal(size=(nx, nx))
     A, B = A / np.abs(np.linalg.eigvals(A)).max(), rng.normal(size=(nx, nu))
     E = np.eye(nx) if E is None else E
@@ -44,42 +44,42 @@ def dynamics(rng, N=6, nx=3, nu=2, E=None, x_max=3.0, given="sides"):
     return program(P, np.zeros(n + first), rows, sides, lb, ub)
 
 
-def mixed_up(rng):
-    """Dynamics with rows and variables in any order."""
-    given = dynamics(rng)
+def mixed_up(rng, N=6):
+    """Return dynamics with rows and variables in any order."""
+    given = dynamics(rng, N)
     i, j = rng.permutation(given.m), rng.permutation(given.n)
     P, A = sp.csc_array(given.P)[j][:, j], given.A[i][:, j]
     return qp.QuadraticProgram(P, given.q[j], A, given.l[i], given.u[i], given.lb[j], given.ub[j])
 
 
 def implicit(rng):
-    """Dynamics in descriptor form, E x_{k+1} = A x_k + B u_k with a full E."""
+    """Return dynamics in descriptor form, E x_{k+1} = A x_k + B u_k with a full E."""
     return dynamics(rng, E=np.eye(3) + 0.3 * rng.normal(size=(3, 3)))
 
 
-def soft(rng):
-    """Dynamics with slack variables in the limits of the states."""
-    given = dynamics(rng, N=8, x_max=np.inf)
-    N, n = 8 * 3, given.n
+def soft(rng, N=8):
+    """Return dynamics with slack variables in the limits of the states."""
+    given = dynamics(rng, N, x_max=np.inf)
+    N, n = 3 * N, given.n
     limits = sp.hstack([sp.eye_array(N, n), -sp.eye_array(N)])
     other = sp.hstack([sp.eye_array(N, n), sp.eye_array(N)])
     A = sp.vstack([sp.hstack([given.A, sp.csc_array((given.m, N))]), limits, other])
     l, u = np.r_[given.l, np.full(N, -np.inf), np.full(N, -0.3)], np.r_[given.u, np.full(N, 0.3), np.full(N, np.inf)]
     P = sp.block_diag([given.P, sp.eye_array(N)])
-    return qp.QuadraticProgram(
-        P, np.append(given.q, np.full(N, 2.0)), A, l, u, np.append(given.lb, np.zeros(N)), np.append(given.ub, np.full(N, np.inf))
-    )  # fmt: skip
+    lb, ub = np.append(given.lb, np.zeros(N)), np.append(given.ub, np.full(N, np.inf))
+    return qp.QuadraticProgram(P, np.append(given.q, np.full(N, 2.0)), A, l, u, lb, ub)
 
 
 def residual(rng, m=30, n=4):
-    """Least squares with the residual r = F x - g as variables, as cvxpy writes it."""
+    """Return least squares with the residual r = F x - g as variables, as cvxpy writes it."""
     F, g = rng.normal(size=(m, n)), rng.normal(size=m)
     rows = sp.hstack([F, -sp.eye_array(m)])
-    return program(sp.diags_array(np.append(np.zeros(n), np.ones(m))), np.zeros(n + m), rows, g, -1.0, 1.0)
+    ub = np.append(np.full(n, 0.1), np.full(m, np.inf))
+    return program(sp.diags_array(np.append(np.zeros(n), np.ones(m))), np.zeros(n + m), rows, g, -ub, ub)
 
 
 def factors(rng, n=12, k=3):
-    """A portfolio with its exposures y = F'x to factors as variables."""
+    """Return a portfolio with its exposures y = F'x to factors as variables."""
     F = rng.normal(size=(n, k))
     rows = sp.vstack([sp.hstack([F.T, -sp.eye_array(k)]), sp.coo_array(np.append(np.ones(n), np.zeros(k))[None])])
     P = sp.diags_array(np.append(rng.uniform(0.1, 1.0, n), np.ones(k)))
@@ -87,8 +87,8 @@ def factors(rng, n=12, k=3):
     return program(P, np.append(-rng.random(n), np.zeros(k)), rows, np.append(np.zeros(k), 1.0), lb, ub)
 
 
-def flow(rng, nodes=7, balance=True):
-    """A flow of least cost in a network; the balances of all nodes together are dependent."""
+def flow(rng, nodes=7):
+    """Return a flow of least cost in a network; the balances of all nodes together are dependent."""
     arcs = [(i, j) for i in range(nodes) for j in range(nodes) if i < j and (j == i + 1 or rng.random() < 0.5)]
     rows = sp.lil_array((nodes, len(arcs)))
     for k, (i, j) in enumerate(arcs):
@@ -100,7 +100,7 @@ def flow(rng, nodes=7, balance=True):
 
 
 def inventory(rng, T=15):
-    """Stock s_t = s_{t-1} + p_t - d_t with production p_t."""
+    """Return a plan of stock s_t = s_{t-1} + p_t - d_t with production p_t."""
     rows = sp.hstack([sp.eye_array(T) - sp.eye_array(T, k=-1), -sp.eye_array(T)])
     P = sp.diags_array(np.append(np.full(T, 0.02), rng.uniform(0.5, 1.0, T)))
     return program(
@@ -109,7 +109,7 @@ def inventory(rng, T=15):
 
 
 def differences(rng, T=20):
-    """Smoothing with second differences d = D x as variables, and a limit on them."""
+    """Return smoothing with second differences d = D x as variables, and a limit on them."""
     D = sp.diags_array([1.0, -2.0, 1.0], offsets=[0, 1, 2], shape=(T - 2, T))
     rows = sp.hstack([D, -sp.eye_array(T - 2)])
     P = sp.diags_array(np.append(np.ones(T), np.full(T - 2, 5.0)))
@@ -118,7 +118,7 @@ def differences(rng, T=20):
 
 
 def tree(rng, depth=4):
-    """Wealth along a tree of scenarios: each node's from its parent's, and the trade there."""
+    """Return wealth along a tree of scenarios: each node's from its parent's, and the trade there."""
     count = 2**depth - 1
     rows, sides = sp.lil_array((count, 2 * count)), np.zeros(count)
     for i in range(count):
@@ -132,7 +132,7 @@ def tree(rng, depth=4):
 
 
 def terminal(rng):
-    """Dynamics that must end at the origin: more equalities than the states can define."""
+    """Return dynamics that must end at the origin: more equalities than the states can define."""
     given = dynamics(rng, N=8, nx=2, nu=1)
     at = np.arange(2 * 7, 2 * 8)
     last = sp.coo_array((np.ones(2), (np.arange(2), at)), (2, given.n))
@@ -146,5 +146,8 @@ KINDS = {
     "dynamics": dynamics,
     "x_0 in rows": lambda rng: dynamics(rng, given="rows"),
     "x_0 fixed": lambda rng: dynamics(rng, given="bounds"),
-    **{each.__name__: each for each in (mixed_up, implicit, soft, residual, factors, flow, inventory, differences, tree, terminal)},
+    **{
+        each.__name__: each
+        for each in (mixed_up, implicit, soft, residual, factors, flow, inventory, differences, tree, terminal)
+    },
 }  # fmt: skip

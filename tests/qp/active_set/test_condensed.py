@@ -10,7 +10,7 @@ import qp
 from qp.active_set.condensed import CondensedActiveSet
 from socp import Status
 from socp.problem.settings import Settings
-from tests.support.defined import KINDS, dynamics, residual
+from tests.support.defined import KINDS, dynamics, inventory, mixed_up, residual, soft
 
 UNDEFINED = {"implicit"}  # no equality of full blocks has a variable of its own
 
@@ -39,20 +39,24 @@ def test_answers_and_multipliers_are_those_of_the_program(kind, seed):
     # The multipliers of dependent rows are not unique: the gradient that they leave is.
     A = program.A
     np.testing.assert_allclose(A.T @ found.y + found.z_bounds, A.T @ expected.y + expected.z_bounds, atol=1e-4 * scale)
-    unique = kind != "flow" and np.linalg.matrix_rank(A.toarray()[active(program, found)]) == active(program, found).sum()
-    if unique and np.abs(found.z_bounds).max() < 1e3:
-        assert np.isfinite(found.y).all()
+    if kind not in {"flow", "terminal"}:
+        np.testing.assert_allclose(found.y, expected.y, atol=1e-3 * (1.0 + np.abs(expected.y).max()))
 
 
-def active(program, found):
-    values = program.A @ found.x
-    return (np.abs(values - program.l) < 1e-9) | (np.abs(values - program.u) < 1e-9)
+LONG = {
+    "x_0 in the sides": lambda rng: dynamics(rng, N=30),
+    "x_0 fixed": lambda rng: dynamics(rng, N=30, given="bounds"),
+    "x_0 in rows": lambda rng: dynamics(rng, N=30, given="rows"),
+    "soft": lambda rng: soft(rng, N=20),
+    "mixed_up": lambda rng: mixed_up(rng, N=30),
+    "inventory": lambda rng: inventory(rng, T=100),
+}
 
 
-@pytest.mark.parametrize("kind", ["dynamics", "x_0 fixed", "x_0 in rows", "soft", "mixed_up", "inventory"])
+@pytest.mark.parametrize("kind", LONG)
 def test_a_loop_of_warm_starts_goes_over_and_stays_right(kind):
     rng = np.random.default_rng(7)
-    program = KINDS[kind](rng)
+    program = LONG[kind](rng)
     solver, methods = qp.Solver(program), set()
     for _ in range(40):
         move = 1.0 + 0.1 * rng.normal()
@@ -66,7 +70,9 @@ def test_a_loop_of_warm_starts_goes_over_and_stays_right(kind):
         expected = by_interior_point(solver.program)
         assert found.status is expected.status
         if found.status is Status.OPTIMAL:
-            np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
+            if found.plan.method == "dual active set":
+                np.testing.assert_allclose(found.x, expected.x, atol=1e-5)
+            assert found.objective == pytest.approx(expected.objective, rel=1e-7, abs=1e-7)
         methods.add(type(solver.methods[0]))
     assert CondensedActiveSet in methods
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import qp
 from bench.programs import small, tiny
 from qp.active_set.small import DualActiveSet, Room, solve_again
+from qp.methods import TRIED_IN_LOOPS
 from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
@@ -392,9 +393,8 @@ def test_it_goes_on_from_answers_of_the_interior_point_method():
         np.testing.assert_allclose(found.x, anew.x, atol=1e-6)
         methods.append(found.plan.method)
     change = methods.index("dual active set")
-    n, m, entries = program.n, program.m, program.A.data.size
-    told = [method_seconds(n, m, entries, program.hessian.entries, solved=count) for count in (1, 2, 4, 8, 16)]
-    first = [each["dual active set"] <= each["interior point"] for each in told].index(True)
+    told = [any(kind.on_trial(program, solver.settings, 2**k) for kind in TRIED_IN_LOOPS) for k in range(5)]
+    first = told.index(True)
     assert change == 2**first - 1 and set(methods[change:]) == {"dual active set"}
     assert found.iterations <= 3 < anew.iterations and solver.solve().plan.method == "interior point"
     assert solver.solve(warm_start=True).plan.method == "dual active set"
@@ -424,7 +424,9 @@ def test_it_leaves_again_where_it_takes_longer(monkeypatch):
     for _ in range(17):
         solver.solve(warm_start=True)
     assert solver.dual_active_set is not None
-    work, steps = solver.dual_active_set._room.work, program.n * (program.n + program.m)
+    room = solver.dual_active_set._room
+    work, (n, m, *_) = room.work, room.kind
+    steps = n * (n + m)
     for seconds in (1e-3, 0.1):  # a step is a product with all rows
         solver.dual_active_set._room.allow(seconds)
         assert work.max_steps == int(seconds * COSTS.dual_flops / (2.0 * steps))

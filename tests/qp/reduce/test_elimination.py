@@ -1,4 +1,4 @@
-"""Definitions of variables by equalities: x, sides, cost and multipliers of the reduced program, against the program's."""
+"""Definitions of variables by equalities: the reduced program against the program."""
 
 from __future__ import annotations
 
