@@ -43,6 +43,9 @@ class Costs(NamedTuple):
     proximal : float
         Time of proximal steps (for a P that is only semidefinite) without rows, divided by the time of the dual
         active-set method; three times as much for n or more full rows.
+    lane_row, lane_flops : float
+        Time of a program in the lanes of a batch, per row and variable besides its matrices, and operations per second
+        on them.
     """
 
     flops: float = 4e10
@@ -59,6 +62,8 @@ class Costs(NamedTuple):
     dual_flops: float = 1.1e10
     dual_size: int = 100_000
     proximal: float = 5.0
+    lane_row: float = 1.8e-7
+    lane_flops: float = 7.5e10
 
 
 COSTS = Costs()
@@ -116,6 +121,12 @@ def method_seconds(
     if "dual active set" in found and (solved or n * (n + m) <= costs.cache or P_entries >= n**2):
         found["proximal steps"] = costs.dual + costs.proximal * (1.0 + 2.0 * min(entries / max(n, 1) ** 2, 1.0)) * work
     return found
+
+
+def lane_seconds(n: int, m: int, costs: Costs = COSTS) -> float:
+    """Return the seconds of one of many programs of a batch in the lanes, with a dense P of order n and m rows."""
+    flops = 2.0 * (2 * n**3 / 3 + m * n**2)  # A Cholesky factor takes twice the time of as many products.
+    return costs.lane_row * (n + m) + costs.iterations * flops / costs.lane_flops
 
 
 def correctors(flops: float, entries: float, costs: Costs = COSTS) -> int:
