@@ -312,8 +312,10 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
 
 def loop_for(programs: Programs, settings: Settings) -> DualActiveSet | None:
     """Return the dual active set for the matrices of the batch if it is expected to be faster than the lanes."""
-    has_pattern = not (programs.share_matrices and programs.k > 1) or programs.are_crossed.any()
-    if has_pattern or not suits_loop(programs.n, programs.m, settings):
+    if not programs.share_matrices or programs.are_crossed.any():
+        return None
+    entries, P_entries = (int(np.count_nonzero(matrix)) for matrix in (programs.A, programs.P))
+    if not suits_loop(programs.n, programs.m, entries, P_entries, settings):
         return None
     dual = DualActiveSet(programs.program(0), settings)
     return dual if dual.is_definite else None

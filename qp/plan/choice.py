@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from socp.batch.lots import fits_lanes
 from socp.plan.costs import COSTS, lane_seconds, method_seconds
 from socp.problem.settings import Settings
 
@@ -42,7 +43,7 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     return best
 
 
-def suits_loop(n: int, m: int, settings: Settings) -> bool:
+def suits_loop(n: int, m: int, entries: int, P_entries: int, settings: Settings) -> bool:
     """Return True if the dual active set, set up once, is expected to solve the programs of a batch faster than lanes.
 
     The programs share A and a definite P.  A program may take several times as many rounds as `method_seconds` counts.
@@ -51,7 +52,9 @@ def suits_loop(n: int, m: int, settings: Settings) -> bool:
     if not (allows_active_set(settings) and has_defaults and n > 0):
         return False
     dual = method_seconds(n, m, m * n, n * n, solved=MANY).get("dual active set", np.inf) - COSTS.dual
-    return LOOP + LOOP_ROUNDS * dual <= lane_seconds(n, m)
+    if fits_lanes(n, m):
+        return LOOP + LOOP_ROUNDS * dual <= lane_seconds(n, m, entries, P_entries)
+    return LOOP + LOOP_ROUNDS * dual <= method_seconds(n, m, entries, P_entries)["interior point"]
 
 
 def allows_active_set(settings: Settings) -> bool:

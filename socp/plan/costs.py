@@ -82,6 +82,11 @@ def low_rank_seconds(n: int, order: int, costs: Costs = COSTS) -> float:
     return order**2 * (n + order / 3) / costs.flops + SOLVES * 16 * order * (n + order / 2) / costs.bandwidth
 
 
+def _fills(n: int, rows: int, cliques: float, P_entries: float) -> bool:
+    """Return True if eliminating the variables fills their matrix: P is full, or n rows or more have many entries."""
+    return P_entries >= n**2 or (rows >= n and cliques >= n**2)
+
+
 def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P_entries: float) -> float:
     """Return a lower bound on the seconds of an iteration by sparse LDL', with a share of its symbolic analysis.
 
@@ -89,7 +94,7 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
     at half the rate of others, eliminating the variables n^3 / 3 where P is full, or where n rows or more fill it.
     """
     cliques = 2.0 * entries**2 / max(rows, 1)
-    full = P_entries >= n**2 or (rows >= n and cliques >= 2.0 * n**2)
+    full = _fills(n, rows, 0.5 * cliques, P_entries)
     in_L = entries + (n**2 if full else P_entries) / 2
     flops = cliques + n**3 / 3 if full else entries**2 / max(rows, n)
     return costs.analysis + costs.analysis_of_entry * in_L + 1e-9 * expected_times(n + rows, in_L, flops)["strips"]
@@ -123,9 +128,13 @@ def method_seconds(
     return found
 
 
-def lane_seconds(n: int, m: int, costs: Costs = COSTS) -> float:
-    """Return the seconds of one of many programs of a batch in the lanes, with a dense P of order n and m rows."""
-    flops = 2.0 * (2 * n**3 / 3 + m * n**2)  # A Cholesky factor takes twice the time of as many products.
+def lane_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> float:
+    """Return the seconds of one of many programs of a batch in the lanes; a sparse P and sparse rows count as a band.
+
+    A Cholesky factor takes twice the time of as many products.
+    """
+    cliques = entries**2 / max(m, 1)
+    flops = 2.0 * cliques + (4.0 * n**3 / 3.0 if _fills(n, m, cliques, P_entries) else 0.0)
     return costs.lane_row * (n + m) + costs.iterations * flops / costs.lane_flops
 
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from qp import batch
 from qp.engine import Engine
 from qp.plan.choice import suits_loop
 from socp import Settings
@@ -160,6 +161,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
 
 def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     given = data(k=5)
     solve, calls = Engine.solve, []
 
@@ -271,7 +273,9 @@ def test_programs_with_a_common_definite_matrix_are_solved_in_a_loop_by_the_dual
     P, q = F @ F.T / n + np.eye(n), rng.normal(size=(k, n))
     sides = {"A": A, "l": -0.4, "u": rng.uniform(0.3, 0.5, (k, rows))} if rows else {}
     data = {"P": P, "q": q, "lb": -0.3, "ub": 0.3, **sides}
-    assert suits_loop(n, rows, Settings()) and not suits_loop(12, 6, Settings())
+    assert suits_loop(n, rows, n * rows, n * n, Settings()) and not suits_loop(12, 6, 72, 144, Settings())
+    assert not suits_loop(n, rows, n * rows, n * n, Settings(active_set=False))
+    assert not suits_loop(90, 56, 400, 90, Settings())  # in a narrow band
     many = qp.solve_many(**data)
     assert (many.status == "optimal").all() and not many.alone
     for i in range(k):
