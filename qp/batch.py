@@ -24,7 +24,9 @@ from socp.problem.starts import WarmStart
 from socp.problem.status import Status
 
 from . import kernel_groups  # noqa: F401  adds the kernels of `qp` before anything is compiled
+from .active_set.small import DualActiveSet
 from .engine import Engine
+from .plan.choice import suits_loop
 from .problem.derivatives import Gradient, Tangent, linearize, linearize_many
 from .problem.program import NO_LOWER, NO_UPPER, QuadraticProgram, check_rows, checked_sides
 from .problem.solution import Solution
@@ -303,9 +305,20 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
 
         return alone
 
-    lots = lots_of(programs, settings, start) if fits_lanes(programs.n, programs.m) else []
+    lots = lots_of(programs, settings, start, loop_for(programs, settings) if start is None else None)
     solve_batch(many, lots, new_solver, settings, started)
     return many
+
+
+def loop_for(programs: Programs, settings: Settings) -> DualActiveSet | None:
+    """Return the dual active set for the matrices of the batch if it is expected to be faster than the lanes."""
+    if not programs.share_matrices or programs.are_crossed.any():
+        return None
+    entries, P_entries = (int(np.count_nonzero(matrix)) for matrix in (programs.A, programs.P))
+    if not suits_loop(programs.n, programs.m, entries, P_entries, settings):
+        return None
+    dual = DualActiveSet(programs.program(0), settings)
+    return dual if dual.is_definite else None
 
 
 class QuadraticLot(Lot):
@@ -334,12 +347,38 @@ class QuadraticLot(Lot):
         return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
 
-def lots_of(programs: Programs, settings: Settings, start: Start | None = None) -> list[QuadraticLot]:
-    """Group programs into lots with sides that are finite and equal in common places."""
-    sides = programs.sides()
+class LoopLot(QuadraticLot):
+    """Lot of quadratic programs with common, definite matrices, solved one after another by the dual active set.
+
+    `free` holds a method with these matrices, if no thread has taken it yet.
+    """
+
+    uses_lanes = False
+    free: list[DualActiveSet]
+
+    def worker(self) -> Callable[[Task], None]:
+        try:
+            dual = self.free.pop()
+        except IndexError:
+            dual = DualActiveSet(self.programs.program(int(self.chosen[0])), self.settings)
+        return lambda task: dual.solve_each(self.batch, *task)
+
+
+def lots_of(
+    programs: Programs, settings: Settings, start: Start | None = None, loop: DualActiveSet | None = None
+) -> list[QuadraticLot]:  # fmt: skip
+    """Group programs into lots with sides that are finite and equal in common places; none if they fit no lanes."""
+    if loop is None and not fits_lanes(programs.n, programs.m):
+        return []
+    kind, sides = QuadraticLot if loop is None else LoopLot, programs.sides()
     kinds = kinds_of(**sides)
     if len(programs.bounds) > 1:
         kinds = side_by_side(kinds, programs.bounds)
     crossed = np.broadcast_to(programs.are_crossed, programs.k)
     lots = (chosen[~crossed[chosen]] for chosen in alike(kinds, programs.k))
-    return [QuadraticLot(programs, sides, chosen, settings, start) for chosen in lots if chosen.size]
+    found = [kind(programs, sides, chosen, settings, start) for chosen in lots if chosen.size]
+    free = [] if loop is None else [loop]
+    for lot in found:
+        if isinstance(lot, LoopLot):
+            lot.free = free
+    return found

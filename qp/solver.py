@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from socp.kernel_groups import ready_for
@@ -12,7 +13,7 @@ from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, 
 from socp.problem.starts import WarmStart
 from socp.problem.updates import with_hessian, with_values
 
-from .active_set.small import solve_again
+from .active_set.small import Data, solve_again
 from .batch import Solutions, solve_like
 from .engine import Engine
 from .problem.program import QuadraticProgram
@@ -158,16 +159,25 @@ def solve(
     >>> print(sol.status, sol.x.round(6), sol.y.round(6))
     optimal [0.3 0.7] [0.7]
     """
-    checked, data, solution = Settings.of_call(settings, "solve", KNOWN), (P, q, A, l, u, lb, ub), None
-    if q is not None and warm_start is None:
-        solution = solve_again((*data, 0.0 if offset is None else offset), checked)
+    checked, data = Settings.of_call(settings, "solve", KNOWN), (P, q, A, l, u, lb, ub)
+    arrays = None if q is None else (*data, 0.0 if offset is None else offset)
+    return solve_checked(arrays, lambda: program_of(*data, offset), checked, warm_start)
+
+
+def solve_checked(
+    arrays: Data | None, make_program: Callable[[], QuadraticProgram], settings: Settings, warm_start: WarmStart
+) -> Solution:
+    """Solve a program straight from the caller's `arrays`, or, where these must be checked first, as it is made."""
+    solution = None
+    if arrays is not None and warm_start is None:
+        solution = solve_again(arrays, settings)
     if not solution:
-        program = program_of(*data, offset)
+        program = make_program()
         if solution is None and warm_start is None:
             data = program.P, program.q, program.A, program.l, program.u, program.lb, program.ub
-            solution = solve_again((*data, program.offset), checked, program)
+            solution = solve_again((*data, program.offset), settings, program)
     if not solution:
-        solver = Solver.of_checked(program, checked)
+        solver = Solver.of_checked(program, settings)
         solution = solver.solve(warm_start)
         solver.release()
     return solution

@@ -534,6 +534,24 @@ def find_dual(w: DualSet, q: Floats, is_warm: bool) -> None:
     batch.iterations[0] = made
 
 
+@kernel
+def solve_each(w: DualSet, layout: Layout, batch: Batch, first: int, end: int) -> None:
+    """Solve programs first:end of a batch whose P and A are loaded, each without a warm start."""
+    own, N = w.batch, w.m + w.n
+    for i in range(first, end):
+        of_l, of_u = min(i, batch.l.shape[0] - 1), min(i, batch.u.shape[0] - 1)
+        for k in range(N):
+            own.l[0, k], own.u[0, k] = batch.l[of_l, k], batch.u[of_u, k]
+        solve_dual(w, layout, batch.q[min(i, batch.q.shape[0] - 1)], False)
+        batch.code[i], batch.iterations[i] = own.code[0], own.iterations[0]
+        for j in range(w.n):
+            batch.x[i, j] = own.x[0, j]
+        for k in range(N):
+            batch.y[i, k] = own.y[0, k]
+        for k in range(batch.numbers.shape[0]):
+            batch.numbers[k, i] = own.numbers[k, 0]
+
+
 @inner
 def relative_violation(batch: Batch, w: DualSet, i: int) -> float:
     """Return the violation of the sides of row i, relative to 1 + the size of the side; 0 if i is -1."""

@@ -42,7 +42,7 @@ from ..problem.solution import Point, Solution, solution_at
 from ..problem.starts import near_point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, LOWER, MOST_PROXIMAL, UPPER, DualSet, load_dual, solve_block, solve_dual
+from .dual import BESIDE, LOWER, MOST_PROXIMAL, UPPER, DualSet, load_dual, solve_block, solve_dual, solve_each
 from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
@@ -195,6 +195,12 @@ class DualActiveSet(Method):
         )  # fmt: skip
         solution._settings = settings
         return solution
+
+    def solve_each(self, batch: Batch, first: int, end: int) -> None:
+        """Write the answers to programs first:end of a batch with the method's P and A into it."""
+        room = self._enter()
+        solve_each(room.work, NO_LAYOUT, batch, first, end)
+        room.program, room.is_at_work, room.has_answer = None, False, False
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""

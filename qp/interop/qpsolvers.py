@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -9,15 +10,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.interop.names import in_our_names
-from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector
+from socp.problem.checks import FLOAT, ArrayLike, Number, ProgramError, as_csc, as_vector
 from socp.problem.lowrank import LowRank
 from socp.problem.program import check_pair
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 
+from ..active_set.small import Data
 from ..problem.program import QuadraticProgram
+from ..problem.solution import Solution
 from ..problem.starts import start_of
-from ..solver import Solver
+from ..solver import solve_checked
 
 
 def solve_qp(
@@ -68,9 +71,7 @@ def solve_qp(
     """
     if solver not in (None, "centralpath"):
         raise ProgramError(f"solver must be None or 'centralpath', but {solver!r} came")
-    program = _program(P, q, G, h, A, b, lb, ub)
-    start = start_of(initvals, program, "initvals")
-    solution = Solver.of_checked(program, _settings(verbose, settings)).solve(start)
+    solution = _solution((P, q, G, h, A, b, lb, ub), initvals, _settings(verbose, settings))
     if solution.status is Status.OPTIMAL:
         return solution.x
     warnings.warn(f"no solution: the program ended as {solution.status.value!r}, {solution.message}", stacklevel=2)
@@ -98,10 +99,7 @@ def qpsolvers_solve_problem(problem: Any, initvals: Any = None, verbose: bool = 
 
     P, q, G, h, A, b, lb, ub = problem.unpack()
     try:
-        checked = _settings(verbose, settings)
-        program = _program(P, q, G, h, A, b, lb, ub)
-        start = start_of(initvals, program, "initvals")
-        ours = Solver.of_checked(program, checked).solve(start)
+        ours = _solution((P, q, G, h, A, b, lb, ub), initvals, _settings(verbose, settings))
     except KeyError as error:  # qpsolvers takes a KeyError as a solver that is not installed.
         raise RuntimeError(f"the solver failed on the key {error}") from error
     equalities = 0 if b is None else np.size(b)
@@ -141,8 +139,46 @@ def register_with_qpsolvers(name: str = "centralpath") -> None:
             names.append(name)
 
 
+@functools.lru_cache(maxsize=64)
+def _plain_settings(items: tuple[tuple[str, Any], ...]) -> Settings:
+    return Settings(**in_our_names(dict(items)))
+
+
 def _settings(verbose: bool, settings: dict[str, Any]) -> Settings:
-    return Settings(**in_our_names({"verbose": verbose, **settings}))
+    given = {"verbose": verbose, **settings}
+    try:
+        return _plain_settings(tuple(given.items()))
+    except TypeError:  # a value without a hash
+        return Settings(**in_our_names(given))
+
+
+def _solution(data: tuple[Any, ...], initvals: Any, settings: Settings) -> Solution:
+    """Return the answer to a program with the arguments P, q, G, h, A, b, lb, ub of qpsolvers."""
+    if initvals is None:
+        return solve_checked(_stacked(*data), lambda: _program(*data), settings, None)
+    program = _program(*data)
+    return solve_checked(None, lambda: program, settings, start_of(initvals, program, "initvals"))
+
+
+def _stacked(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> Data | None:
+    """Return the data of the program as `qp.solve` takes them if the rows are arrays that need no conversion."""
+    if (G is None) != (h is None) or (A is None) != (b is None):
+        return None
+    parts = [(A, b)] * (A is not None) + [(G, h)] * (G is not None)
+    for rows, side in parts:
+        if not (
+            type(rows) is np.ndarray and type(side) is np.ndarray and rows.ndim == 2 and rows.shape[0] == side.size
+        ):
+            return None
+        if side.ndim != 1 or rows.dtype != FLOAT or side.dtype != FLOAT or rows.shape[1] != np.size(q):
+            return None
+    if not parts:
+        return P, q, None, None, None, lb, ub, 0.0
+    rows, upper = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts))
+    lower = np.full(upper.size, -np.inf)
+    if A is not None:
+        lower[: b.size] = b
+    return P, q, rows, lower, upper, lb, ub, 0.0
 
 
 def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.plan.costs import COSTS, method_seconds
+from socp.batch.lots import fits_lanes
+from socp.plan.costs import COSTS, lane_seconds, method_seconds
 from socp.problem.settings import Settings
 
 from ..problem.program import QuadraticProgram
 
+MANY = 10**6  # programs among which the set-up of a loop is divided
+LOOP, LOOP_ROUNDS = 2e-6, 5.2  # seconds of a program in a loop; its rounds, relative to those of `method_seconds`
 DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # required by the dual active set
 
 
@@ -37,6 +40,20 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
         if expected and expected <= seconds[best] and has_time(settings, times * expected):
             return "dual active set"
     return best
+
+
+def suits_loop(n: int, m: int, entries: int, P_entries: int, settings: Settings) -> bool:
+    """Return True if the dual active set, set up once, is expected to solve the programs of a batch faster than lanes.
+
+    The programs share A and a definite P.  A program may take several times as many rounds as `method_seconds` counts.
+    """
+    has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
+    if not (allows_active_set(settings) and has_defaults and n > 0):
+        return False
+    dual = method_seconds(n, m, m * n, n * n, solved=MANY).get("dual active set", np.inf) - COSTS.dual
+    if fits_lanes(n, m):
+        return LOOP + LOOP_ROUNDS * dual <= lane_seconds(n, m, entries, P_entries)
+    return LOOP + LOOP_ROUNDS * dual <= method_seconds(n, m, entries, P_entries)["interior point"]
 
 
 def allows_active_set(settings: Settings) -> bool:

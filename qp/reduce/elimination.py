@@ -10,12 +10,13 @@ one after another from the independent ones v,
 
 with x_0 from the sides b and the fixed variables, and Z v from the matrices alone.  What is left has few variables:
 
-    minimize 1/2 v'Z'PZv + (q + P x_0)'Z v   subject to   l - A x_0 <= A Z v <= u - A x_0   in the other rows,
-                                                          lb - x_0  <= Z v   <= ub - x_0    in the variables with a bound
+    minimize 1/2 v'Z'PZv + (q + P x_0)'Z v
+    subject to   l - A x_0 <= A Z v <= u - A x_0    in the other rows,
+                 lb - x_0  <= Z v   <= ub - x_0     in the variables with a bound
 
 The multipliers of the defining rows follow from stationarity in the dependent variables, (Px + q + A'y + z)_j = 0, one
-after another in the opposite order.  So Z is needed only to set up: x_0, Z'(q + P x_0), x and y are sums over the entries
-of A.
+after another in the opposite order.  So Z is needed only to set up: x_0, Z'(q + P x_0), x and y are sums over the
+entries of A.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ def add_gradient(e: Elimination, x: Floats, q: Floats, gradient: Floats) -> None
 
 @kernel
 def fits(e: Elimination, l: Floats, u: Floats, lb: Floats, ub: Floats) -> bool:
-    """Return True if the defining rows are equalities, given variables given, and no other dependent one has a bound."""
+    """Return True if defining rows are equalities, the given variables are fixed, and bounds are where they were."""
     for d in range(e.count):
         i = e.rows[d]
         if l[i] != u[i] or not math.isfinite(l[i]):
@@ -238,7 +239,7 @@ def reduce_vectors(
 def lift(
     e: Elimination, q: Floats, u: Floats, lb: Floats, v: Floats, w: Floats, x: Floats, y: Floats, z: Floats
 ) -> None:
-    """Write (x, y, z_bounds) of the program for v and the multipliers w of rows and variables of the reduced program."""
+    """Write (x, y, z_bounds) of the program for v and the multipliers w of the reduced program's rows and variables."""
     for c in range(e.independent.size):
         x[e.independent[c]] = v[c]
     for k in range(e.given.size):

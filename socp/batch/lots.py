@@ -104,11 +104,13 @@ class Lot:
     ----------
     equalities_apart : bool
         True if the stopping test has a separate block of equalities.
+    uses_lanes : bool
+        False if `worker` is overridden and needs no `shape`.
     batch : Batch
     shape : Shape
     """
 
-    equalities_apart = False
+    equalities_apart, uses_lanes = False, True
 
     def __init__(
         self,
@@ -126,9 +128,11 @@ class Lot:
         ):  # A single P and A would count as shared.
             data["P"] = np.repeat(data["P"], 2, axis=0)
         k, m, n = chosen.size, data["A"].shape[1], data["P"].shape[1]
-        spans = ordered_spans(data["P"], data["A"], rows, cone_start)
         flat = {"P": data["P"].reshape(-1, n * n), "A": data["A"].reshape(len(data["A"]), m * n)}
         self.batch = Batch(m=m, n=n, count=k, **{**data, **flat, "s": np.empty((k, 0))})
+        if not self.uses_lanes:
+            return
+        spans = ordered_spans(data["P"], data["A"], rows, cone_start)
         l, u = data["l"][0, spans.rows], data["u"][0, spans.rows]
         finite_u = np.isfinite(u)
         finite_u[: cone_start[-1]] = False

@@ -50,6 +50,9 @@ class Costs(NamedTuple):
     entry : float
         Time per entry of P and A, and solve, of computing the sides without these variables, the answer with them, and
         its test.
+    lane_row, lane_flops : float
+        Time of a program in the lanes of a batch, per row and variable besides its matrices, and operations per second
+        on them.
     """
 
     flops: float = 4e10
@@ -68,6 +71,8 @@ class Costs(NamedTuple):
     proximal: float = 5.0
     elimination: float = 4e-4
     entry: float = 1e-8
+    lane_row: float = 1.8e-7
+    lane_flops: float = 7.5e10
 
 
 COSTS = Costs()
@@ -86,6 +91,11 @@ def low_rank_seconds(n: int, order: int, costs: Costs = COSTS) -> float:
     return order**2 * (n + order / 3) / costs.flops + SOLVES * 16 * order * (n + order / 2) / costs.bandwidth
 
 
+def _fills(n: int, rows: int, cliques: float, P_entries: float) -> bool:
+    """Return True if eliminating the variables fills their matrix: P is full, or n rows or more have many entries."""
+    return P_entries >= n**2 or (rows >= n and cliques >= n**2)
+
+
 def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P_entries: float) -> float:
     """Return a lower bound on the seconds of an iteration by sparse LDL', with a share of its symbolic analysis.
 
@@ -93,7 +103,7 @@ def sparse_seconds(n: int, rows: int, entries: float, costs: Costs = COSTS, *, P
     at half the rate of others, eliminating the variables n^3 / 3 where P is full, or where n rows or more fill it.
     """
     cliques = 2.0 * entries**2 / max(rows, 1)
-    full = P_entries >= n**2 or (rows >= n and cliques >= 2.0 * n**2)
+    full = _fills(n, rows, 0.5 * cliques, P_entries)
     in_L = entries + (n**2 if full else P_entries) / 2
     flops = cliques + n**3 / 3 if full else entries**2 / max(rows, n)
     return costs.analysis + costs.analysis_of_entry * in_L + 1e-9 * expected_times(n + rows, in_L, flops)["strips"]
@@ -139,6 +149,16 @@ def elimination_seconds(
     dual = method_seconds(n, m, n * m, n**2, costs=costs, solved=solved).get("dual active set", np.inf)
     basis = entries * n / costs.dual_flops + 2.0 * of_full[0] * n**2 / costs.flops
     return dual + (costs.elimination + basis) / max(solved, 1) + costs.entry * (entries + sum(of_full))
+
+
+def lane_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> float:
+    """Return the seconds of one of many programs of a batch in the lanes; a sparse P and sparse rows count as a band.
+
+    A Cholesky factor takes twice the time of as many products.
+    """
+    cliques = entries**2 / max(m, 1)
+    flops = 2.0 * cliques + (4.0 * n**3 / 3.0 if _fills(n, m, cliques, P_entries) else 0.0)
+    return costs.lane_row * (n + m) + costs.iterations * flops / costs.lane_flops
 
 
 def correctors(flops: float, entries: float, costs: Costs = COSTS) -> int:

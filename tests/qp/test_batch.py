@@ -8,7 +8,10 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from qp import batch
 from qp.engine import Engine
+from qp.plan.choice import suits_loop
+from socp import Settings
 from socp.batch import lots
 from socp.verify.certificates import primal_infeasibility
 from socp.verify.stopping import residuals
@@ -158,6 +161,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
 
 def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     given = data(k=5)
     solve, calls = Engine.solve, []
 
@@ -260,3 +264,34 @@ def test_objectives_are_those_of_the_answer_in_exact_arithmetic(seed):
         below = -half - sum(Fraction(b) * Fraction(z) for b, z in zip(lb[i].tolist(), found.z_bounds.tolist()))
         assert found.objective == pytest.approx(float(objective), rel=1e-14, abs=1e-25)
         assert found.dual_objective == pytest.approx(float(below), rel=1e-14, abs=1e-25)
+
+
+@pytest.mark.parametrize("rows", [0, 20])
+def test_programs_with_a_common_definite_matrix_are_solved_in_a_loop_by_the_dual_active_set(rows):
+    rng, n, k = np.random.default_rng(4), 48, 12
+    F, A = rng.normal(size=(n, n)), rng.normal(size=(rows, n))
+    P, q = F @ F.T / n + np.eye(n), rng.normal(size=(k, n))
+    sides = {"A": A, "l": -0.4, "u": rng.uniform(0.3, 0.5, (k, rows))} if rows else {}
+    data = {"P": P, "q": q, "lb": -0.3, "ub": 0.3, **sides}
+    assert suits_loop(n, rows, n * rows, n * n, Settings()) and not suits_loop(12, 6, 72, 144, Settings())
+    assert not suits_loop(n, rows, n * rows, n * n, Settings(active_set=False))
+    assert not suits_loop(90, 56, 400, 90, Settings())  # in a narrow band
+    many = qp.solve_many(**data)
+    assert (many.status == "optimal").all() and not many.alone
+    for i in range(k):
+        own = {name: value[i] if np.ndim(value) and len(value) == k else value for name, value in data.items()}
+        alone = qp.Solver(**own).solve()
+        assert alone.plan.method == "dual active set"
+        for name in ("x", "y", "z_bounds"):
+            assert getattr(many, name)[i].tobytes() == getattr(alone, name).tobytes()
+        assert many.iterations[i] == alone.iterations and many[i].gap == alone.gap
+    two = qp.solve_many(**data, threads=2)
+    assert all(getattr(many, name).tobytes() == getattr(two, name).tobytes() for name in ("x", "y", "z_bounds"))
+
+
+def test_a_loop_leaves_what_it_does_not_solve_to_the_engine():
+    rng, n = np.random.default_rng(4), 48
+    F, A = rng.normal(size=(n, n)), np.ones((2, n))
+    l = np.array([[-1.0, -1.0], [2.0, -1.0], [-1.0, -1.0]])
+    many = qp.solve_many(F @ F.T / n + np.eye(n), rng.normal(size=(3, n)), A=A, l=l, u=[9.0, 1.0], lb=-1.0, ub=1.0)
+    assert list(many.status) == ["optimal", "primal_infeasible", "optimal"] and many[1].primal_residual < 1e-8

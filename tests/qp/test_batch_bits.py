@@ -46,6 +46,7 @@ def orders_of(k):
 def test_quadratic_programs(own, one_by_one, monkeypatch):
     if one_by_one:
         monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+        monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     given = data(k=20, own=own)
     given["u"][[3, 8, 15], 4], given["l"][[5, 8], 3] = np.inf, -np.inf
     given["l"][11], given["u"][11] = 50.0, 60.0  # infeasible in the box
@@ -61,6 +62,7 @@ def test_quadratic_programs(own, one_by_one, monkeypatch):
 @pytest.mark.parametrize("P", ["none", "diagonal", "dense", "low rank"])
 def test_cone_programs_that_share_their_matrices_have_the_bits_of_new_solvers(P, monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     rng, n, k = np.random.default_rng(1), 60 if P == "low rank" else 20, 9
     F = rng.normal(size=(n, 3 if P == "low rank" else n))
     G, scale = np.concatenate([np.eye(n), -np.eye(n), rng.normal(size=(5, n))]), np.logspace(-3, 3, k)[:, None]
@@ -165,6 +167,7 @@ def test_each_program_is_solved_with_its_own_matrices(monkeypatch):
         return convert(name, value)
 
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     monkeypatch.setattr(batch, "as_csc", slow)
     many = qp.solve_many(**given, threads=2)
     assert (many.status == "optimal").all() and len(many.alone) == 30
@@ -177,6 +180,7 @@ def test_each_program_is_solved_with_its_own_matrices(monkeypatch):
 @pytest.mark.parametrize("solve_many", [qp.solve_many, socp.solve_many])
 def test_no_thread_writes_into_a_field_that_another_one_makes_anew(solve_many, monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     fill = np.full
 
     def slow(*arguments, **named):
@@ -192,6 +196,7 @@ def test_no_thread_writes_into_a_field_that_another_one_makes_anew(solve_many, m
 
 def test_sums_of_blas_are_those_of_one_thread(monkeypatch):
     monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     libraries, seen, solve = bundled_libraries(), [], batch.Engine.of_checked
     if not libraries:
         pytest.skip("no OpenBLAS was found whose threads can be set")
