@@ -42,7 +42,8 @@ from ..problem.solution import Point, Solution, solution_at
 from ..problem.starts import near_point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, LOWER, MOST_PROXIMAL, UPPER, DualSet, load_dual, solve_block, solve_dual, solve_each
+from .dual import BESIDE, MOST_PROXIMAL, load_dual, solve_block, solve_dual, solve_each
+from .dual_set import LOWER, UPPER, DualSet
 from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
@@ -165,7 +166,7 @@ class DualActiveSet(Method):
         program, settings = self.program, self.settings
         found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
         if found:
-            return room.answer(program, program.offset, found, self.plan, settings)
+            return room.answer(program, program.offset, self.plan, settings)
         answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
         if room.code.item() != PRIMAL_INFEASIBLE:
             return None
@@ -262,7 +263,7 @@ def solve_again(
     found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
     solution: Solution | Literal[False] = False
     if found:
-        solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3], settings)
+        solution = room.answer(block if program is None else program, offset, room.plans[found], settings)
         solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
     room.is_at_work = room.has_answer = False
     return solution
@@ -312,7 +313,7 @@ class Room:
         self.work.may_be_proximal = goes_on or pays or "proximal steps" in small
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
-        self.code, self.iterations = batch.code, batch.iterations
+        self.code, self.iterations, self.result = batch.code, batch.iterations, self.work.result
         first, *others = (
             (part.ctypes.data - batch.address) // WORD for part in (batch.x, batch.y, batch.numbers, batch.trace)
         )
@@ -370,18 +371,16 @@ class Room:
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
             self.work.counts, self.settings = counts, settings
 
-    def answer(
-        self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan, settings: Settings
-    ) -> Solution:
-        """Return the `Solution` that `solve_dual` left here with result `found`; `rest_of` adds words and records."""
-        count, (of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, self.places
+    def answer(self, source: QuadraticProgram | np.ndarray, offset: float, plan: Plan, settings: Settings) -> Solution:
+        """Return the `Solution` that `solve_dual` left here; `rest_of` adds words and records."""
+        (count, held), (of_y, of_z, of_numbers, of_trace) = self.result.tolist(), self.places
         answers = self.answers[: of_trace + RECORD * (count + 1)].copy()
         solution: Solution = object.__new__(Solution)
         solution.__dict__ = {
             "status": OPTIMAL, "x": answers[: self.kind[0]], "y": answers[of_y:of_z],
             "z_bounds": answers[of_z : of_z + self.kind[0]], "objective": answers.item(of_numbers) + offset,
             "iterations": count, "setup_time": 0.0, "solve_time": 0.0, "plan": plan,
-            "_rest": (rest_of, source, offset, answers, self.places, settings, found >> 32),
+            "_rest": (rest_of, source, offset, answers, self.places, settings, held),
         }  # fmt: skip
         self.has_answer = True
         return solution
