@@ -55,6 +55,7 @@ ROUNDING = 64.0 * EPS  # relative error of a row's product with a vector
 REFINEMENTS, REFINED, ROUGH = 3, 1e-2, 0.1  # refinements per step; target residual / margin at the last step and before
 PROXIMAL, MOST_PROXIMAL = 1e-4, 30  # rho relative to the largest entry of P; limit of proximal steps
 BESIDE = 0.5  # rows violated by more than this share of the largest violation join the working set together
+UNKNOWN = -2  # counts of entries of arrays that are not checked
 Layout = tuple[Ints, Bools]
 
 
@@ -306,14 +307,16 @@ def solve_dual(dual: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
 
 @kernel
 def solve_block(
-    dual: DualSet, layout: Layout, matrices: Matrices, vectors: Vectors, places: Places, block: Floats
+    dual: DualSet, layout: Layout, matrices: Matrices, vectors: Vectors, places: Places, block: Floats, counts: int
 ) -> int:  # fmt: skip
-    """Fill `block` with the caller's arrays, solve its program, and return the result of `solve_dual`.
+    """Fill `block` with arrays, solve its program, and return the result of `solve_dual`.
 
-    Return 0 without solving if the result of `fill` is not `counts`, if P has no factor, or if P is not definite and
-    `proximal` is 0, or 2 and a quick test does not show that P is semidefinite.
+    `counts` are the entries of P and A as `fill` returns them if the arrays are checked, else `UNKNOWN`.  Return 0
+    without solving if they are not those of `dual`, if P has no factor, or if P is not definite and `proximal` is 0,
+    or 2 and a quick test does not show that P is semidefinite.
     """
-    if fill(matrices, vectors, places, block, False) != dual.counts:
+    found = fill(matrices, vectors, places, block, counts != UNKNOWN)
+    if (found if counts == UNKNOWN else counts) != dual.counts:
         return 0
     factor, q = load_dual(dual, block), dual.batch.q[0]
     if factor == 0 or (factor == 2 and dual.proximal == 0):

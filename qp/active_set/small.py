@@ -42,7 +42,7 @@ from ..problem.solution import Point, Solution, solution_at
 from ..problem.starts import near_point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, MOST_PROXIMAL, load_dual, solve_block, solve_dual, solve_each
+from .dual import BESIDE, MOST_PROXIMAL, UNKNOWN, load_dual, solve_block, solve_dual, solve_each
 from .dual_set import LOWER, UPPER, DualSet
 from .rounds import EXACT
 
@@ -221,13 +221,12 @@ class DualActiveSet(Method):
         self.pool.leave(room.kind, room, room.words)
 
 
-def solve_again(
-    data: Data, settings: Settings, program: QuadraticProgram | None = None
-) -> Solution | Literal[False] | None:
+def solve_again(data: Data, settings: Settings) -> Solution | Literal[False] | None:
     """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
 
-    `data` are P, q, A, l, u, lb, ub and the offset; they are the data of `program` if it is given.  Return False if no
-    optimal answer is found, and None for other kinds of programs and for data that must be converted or rejected.
+    `data` are P, q, A, l, u, lb, ub and the offset.  Types and shapes are looked at here, and the kernels that check
+    the values for `QuadraticProgram` check the copy.  Return False if no optimal answer is found, and None for other
+    kinds of programs and for data that must be converted or rejected, which `QuadraticProgram` does.
     """
     started = time.perf_counter()
     P, q, A, l, u, lb, ub, offset = data
@@ -250,23 +249,21 @@ def solve_again(
             )
         except ProgramError:
             return None
-    of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
-    if of_P is None or of_A is None or not (
-        q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
-        and l.shape == u.shape == (m,) and lb.shape == ub.shape == (n,)
-        and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
-    ):  # fmt: skip
+    return room.solve(None, P, A, (q, l, u, lb, ub), offset, settings, started)
+
+
+def solve_program_again(program: QuadraticProgram, settings: Settings) -> Solution | Literal[False] | None:
+    """Solve a program as `solve_again`, without another check of its data."""
+    started = time.perf_counter()
+    kept = DualActiveSet.pool.kept.get((program.n, program.m, settings.tol, settings.tol_abs, False))
+    room: Room | None = kept[-1][1] if kept else None
+    if room is None or room.settings is not settings or room.is_at_work or program.are_crossed:
         return None
-    block, room.is_at_work = empty_block(of_P, of_A, n, m), True
-    matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
-    ready = time.perf_counter()
-    found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
-    solution: Solution | Literal[False] = False
-    if found:
-        solution = room.answer(block if program is None else program, offset, room.plans[found], settings)
-        solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
-    room.is_at_work = room.has_answer = False
-    return solution
+    if not (program.P is None or type(program.P) in MATRICES):
+        return None
+    vectors = program.q, program.l, program.u, program.lb, program.ub
+    A = program.A if program.m else None
+    return room.solve(program, program.P, A, vectors, program.offset, settings, started)
 
 
 class Room:
@@ -371,9 +368,39 @@ class Room:
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
             self.work.counts, self.settings = counts, settings
 
+    def solve(
+        self, program: QuadraticProgram | None, P: Any, A: Any, vectors: Any, offset: float, settings: Settings,
+        started: float,
+    ) -> Solution | Literal[False] | None:  # fmt: skip
+        """Solve the program with these data, which are checked here if they are not those of `program`.
+
+        Return False if no optimal answer is found, and None for data that must be converted or rejected.
+        """
+        q, l, u, lb, ub = vectors
+        n, m = q.size, l.size
+        of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
+        if of_P is None or of_A is None or not (
+            q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
+            and l.shape == u.shape == (m,) and lb.shape == ub.shape == (n,)
+            and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
+        ):  # fmt: skip
+            return None
+        counts = UNKNOWN if program is None else (program.hessian.entries << 32) + program.A.data.size
+        block, self.is_at_work = empty_block(of_P, of_A, n, m), True
+        matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
+        ready = time.perf_counter()
+        found = solve_block(self.work, NO_LAYOUT, matrices, vectors, places, block, counts)
+        solution: Solution | Literal[False] = False
+        if found:
+            solution = self.answer(block if program is None else program, offset, self.plans[found], settings)
+            solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
+        self.is_at_work = self.has_answer = False
+        return solution
+
     def answer(self, source: QuadraticProgram | np.ndarray, offset: float, plan: Plan, settings: Settings) -> Solution:
         """Return the `Solution` that `solve_dual` left here; `rest_of` adds words and records."""
-        (count, held), (of_y, of_z, of_numbers, of_trace) = self.result.tolist(), self.places
+        count, held = self.result.tolist()
+        of_y, of_z, of_numbers, of_trace = self.places
         answers = self.answers[: of_trace + RECORD * (count + 1)].copy()
         solution: Solution = object.__new__(Solution)
         solution.__dict__ = {
