@@ -72,17 +72,19 @@ class DualActiveSet(Method):
         Whether P, or only P + rho I, has a Cholesky factor whose pivots are more than rounding.
     """
 
-    pool = Pool()  # rooms for reuse; in the class, as `Engine.__del__` may run after the module's globals are gone
+    pool = Pool()  # workspaces for reuse; in the class, as `Engine.__del__` may run after the module's globals are gone
 
     def __init__(
         self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
     ) -> None:
         self.program, self.settings, self.is_on_trial = program, settings, solved > 0
         self._kind = program.n, program.m, settings.tol, settings.tol_abs, self.is_on_trial
-        self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
-        room = self._enter()
-        self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
-        room.is_at_work = False
+        self._workspace: Workspace | None = (
+            before._workspace if before is not None and before._kind == self._kind else None
+        )
+        workspace = self._enter()
+        self.is_definite, self.is_proximal = workspace.factor == 1, workspace.factor == 2
+        workspace.is_at_work = False
         entries = program.A.data.size, program.hessian.entries
         self.plan = plan_of(self.is_proximal, program.n, program.m, *entries, solved)
 
@@ -111,8 +113,8 @@ class DualActiveSet(Method):
         if dual.is_definite or (
             dual.is_proximal and choose_method(program, settings, False, solved) == dual.plan.method
         ):
-            if dual._room is not None and not settings.verbose and not solved:
-                dual._room.serve(program, settings)
+            if dual._workspace is not None and not settings.verbose and not solved:
+                dual._workspace.serve(program, settings)
             return dual
         dual.release(before)
         return None
@@ -149,26 +151,26 @@ class DualActiveSet(Method):
 
     def find(self, warm_start: bool) -> Solution | None:
         """Return the answer or a certificate, or None; `warm_start` begins with the last working set."""
-        room = self._enter()
-        is_warm, room.has_answer = warm_start and room.has_answer, False
+        workspace = self._enter()
+        is_warm, workspace.has_answer = warm_start and workspace.has_answer, False
         if self.is_on_trial:
-            room.allow(self.plan.seconds["interior point"])
-        found = self._attempt(room, is_warm) if room.factor else None
+            workspace.allow(self.plan.seconds["interior point"])
+        found = self._attempt(workspace, is_warm) if workspace.factor else None
         # Sides added together may be dependent up to rounding: retry with one side at a time.
-        if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
-            room.work.beside = np.inf
-            found = self._attempt(room, False)
-            room.work.beside = BESIDE
-        room.is_at_work = False
+        if found is None and workspace.factor and workspace.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
+            workspace.work.beside = np.inf
+            found = self._attempt(workspace, False)
+            workspace.work.beside = BESIDE
+        workspace.is_at_work = False
         return found
 
-    def _attempt(self, room: Room, is_warm: bool) -> Solution | None:
+    def _attempt(self, workspace: Workspace, is_warm: bool) -> Solution | None:
         program, settings = self.program, self.settings
-        found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
+        found = solve_dual(workspace.work, NO_LAYOUT, program.q, is_warm)
         if found:
-            return room.answer(program, program.offset, self.plan, settings)
-        answers, (of_y, of_z, _, of_trace) = room.answers.copy(), room.places
-        if room.code.item() != PRIMAL_INFEASIBLE:
+            return workspace.answer(program, program.offset, self.plan, settings)
+        answers, (of_y, of_z, _, of_trace) = workspace.answers.copy(), workspace.places
+        if workspace.code.item() != PRIMAL_INFEASIBLE:
             return None
         ray = repaired_certificate(program, settings, answers[of_y:of_z], answers[of_z:][: program.n])
         if ray is None:
@@ -176,7 +178,7 @@ class DualActiveSet(Method):
         (y, z), error = ray
         point = answers[: program.n], y, z
         message, status = NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE
-        trace = trace_of(program, answers[of_trace:][: RECORD * (room.iterations.item() + 1)])
+        trace = trace_of(program, answers[of_trace:][: RECORD * (workspace.iterations.item() + 1)])
         solution = solution_at(
             program, status, point, None, error, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
             message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
@@ -187,38 +189,42 @@ class DualActiveSet(Method):
 
     def solve_each(self, batch: Batch, first: int, end: int) -> None:
         """Write the answers to programs first:end of a batch with the method's P and A into it."""
-        room = self._enter()
-        solve_each(room.work, NO_LAYOUT, batch, first, end)
-        room.program, room.is_at_work, room.has_answer = None, False, False
+        workspace = self._enter()
+        solve_each(workspace.work, NO_LAYOUT, batch, first, end)
+        workspace.program, workspace.is_at_work, workspace.has_answer = None, False, False
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
-        room, program = self._enter(), self.program
+        workspace, program = self._enter(), self.program
         v, at = np.concatenate([y, z]), np.concatenate([program.A @ x, x])
-        lower, upper = room.batch.l[0], room.batch.u[0]
+        lower, upper = workspace.batch.l[0], workspace.batch.u[0]
         slack = np.where(v > 0.0, upper - at, at - lower)
-        room.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
-        room.is_at_work = False
+        workspace.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
+        workspace.is_at_work = False
 
-    def _enter(self) -> Room:
-        """Return a room loaded with the program and marked as at work: its own, one from the pool, or a new one."""
-        room = self._room
-        if room is None or room.is_at_work:  # Ctrl-C may have left the room half written.
-            room = self.pool.take(self._kind)
-            if room is None or room.is_at_work:
-                room = Room(self._kind, self.settings)
-            self._room = room
-        room.is_at_work = True
-        room.take(self.program)
-        return room
+    def _enter(self) -> Workspace:
+        """Return a workspace with the program, marked as at work: the method's own, one from the pool, or a new one."""
+        workspace = self._workspace
+        if workspace is None or workspace.is_at_work:  # Ctrl-C may have left the workspace half written.
+            workspace = self.pool.take(self._kind)
+            if workspace is None or workspace.is_at_work:
+                workspace = Workspace(self._kind, self.settings)
+            self._workspace = workspace
+        workspace.is_at_work = True
+        workspace.take(self.program)
+        return workspace
 
     def release(self, next_user: Any = None) -> None:
-        """Leave the room to the thread's next program of this kind, unless it is at work or held by `next_user`."""
-        room, self._room = self._room, None
-        if room is None or room.is_at_work or (isinstance(next_user, DualActiveSet) and next_user._room is room):
+        """Leave the workspace to the thread's next program of its kind, unless it is at work or `next_user` holds it."""
+        workspace, self._workspace = self._workspace, None
+        if (
+            workspace is None
+            or workspace.is_at_work
+            or (isinstance(next_user, DualActiveSet) and next_user._workspace is workspace)
+        ):
             return
-        room.program, room.has_answer = None, False
-        self.pool.leave(room.kind, room, room.words)
+        workspace.program, workspace.has_answer = None, False
+        self.pool.leave(workspace.kind, workspace, workspace.words)
 
 
 def solve_again(data: Data, settings: Settings) -> Solution | Literal[False] | None:
@@ -236,8 +242,13 @@ def solve_again(data: Data, settings: Settings) -> Solution | Literal[False] | N
         return None
     n, m = q.size, 0 if A is None else A.shape[0] if type(A) in MATRICES and A.ndim == 2 else -1
     kept = DualActiveSet.pool.kept.get((n, m, settings.tol, settings.tol_abs, False))
-    room: Room | None = kept[-1][1] if kept else None
-    if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
+    workspace: Workspace | None = kept[-1][1] if kept else None
+    if (
+        workspace is None
+        or workspace.settings is not settings
+        or workspace.is_at_work
+        or (l is u is None) != (A is None)
+    ):
         return None
     if m == 0 and (A is None or (A.shape == (0, n) and np.size(l) == 0 == np.size(u))):
         A, l, u = None, NO_VALUES, NO_VALUES  # Empty arrays may have any strides.
@@ -249,24 +260,24 @@ def solve_again(data: Data, settings: Settings) -> Solution | Literal[False] | N
             )
         except ProgramError:
             return None
-    return room.solve(None, P, A, (q, l, u, lb, ub), offset, settings, started)
+    return workspace.solve(None, P, A, (q, l, u, lb, ub), offset, settings, started)
 
 
 def solve_program_again(program: QuadraticProgram, settings: Settings) -> Solution | Literal[False] | None:
     """Solve a program as `solve_again`, without another check of its data."""
     started = time.perf_counter()
     kept = DualActiveSet.pool.kept.get((program.n, program.m, settings.tol, settings.tol_abs, False))
-    room: Room | None = kept[-1][1] if kept else None
-    if room is None or room.settings is not settings or room.is_at_work or program.are_crossed:
+    workspace: Workspace | None = kept[-1][1] if kept else None
+    if workspace is None or workspace.settings is not settings or workspace.is_at_work or program.are_crossed:
         return None
     if not (program.P is None or type(program.P) in MATRICES):
         return None
     vectors = program.q, program.l, program.u, program.lb, program.ub
     A = program.A if program.m else None
-    return room.solve(program, program.P, A, vectors, program.offset, settings, started)
+    return workspace.solve(program, program.P, A, vectors, program.offset, settings, started)
 
 
-class Room:
+class Workspace:
     """Memory of the dual active set, for programs of equal sizes and tolerances.
 
     Attributes

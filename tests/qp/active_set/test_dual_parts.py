@@ -23,14 +23,14 @@ def test_loaded_and_solved(kind):
     for seed in range(12):
         program = made(seed, kind)
         method_, n, m = method(program), program.n, program.m
-        room = method_._room
-        w, batch, q = room.work, room.batch, program.q
+        workspace = method_._workspace
+        w, batch, q = workspace.work, workspace.batch, program.q
         P, A = program.hessian.dense(), program.A.toarray()
         rank = np.linalg.matrix_rank(P)
         size = np.abs(P).max() if P.any() else np.abs(q).max()
-        assert w.rho == (0.0 if rank == n else pytest.approx(dual.PROXIMAL * size)) and room.factor
+        assert w.rho == (0.0 if rank == n else pytest.approx(dual.PROXIMAL * size)) and workspace.factor
         assert (method_.is_definite, method_.is_proximal) == (rank == n, rank < n)
-        assert room.test.bound.tolist() == [float(np.count_nonzero(row) == 1) for row in A]
+        assert workspace.test.bound.tolist() == [float(np.count_nonzero(row) == 1) for row in A]
         np.testing.assert_array_equal(batch.A[0].reshape(m, n), A)
         R, scale, M = of_numpy(program, w.rho)
         np.testing.assert_allclose(np.triu(w.R.reshape(n, n)), R, rtol=1e-9, atol=1e-9 * np.abs(R).max())
@@ -71,8 +71,8 @@ def test_loaded_and_solved(kind):
 def test_what_is_told_of_a_point_on_the_way(rho):
     rng, n, m = np.random.default_rng(1), 5, 4
     program = qp.QuadraticProgram(np.diag([1.0, 2, 3, 4, 5]), rng.normal(size=n), rng.normal(size=(m, n)), -3.0, 2.0)
-    room = method(program)._room
-    w, batch = room.work, room.batch
+    workspace = method(program)._workspace
+    w, batch = workspace.work, workspace.batch
     w.rho, before = rho, rng.normal(size=n)
     batch.x[0, :] = before
     for name in ("Mu", "Mv", "u", "v"):
@@ -117,8 +117,8 @@ def test_what_is_told_of_a_point_on_the_way(rho):
 
 def test_steps_to_the_sides_and_what_is_corrected_there():
     rng, n, m = np.random.default_rng(2), 6, 7
-    room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
-    w = room.work
+    workspace = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._workspace
+    w = workspace.work
     for _ in range(20):
         w.side[:], w.count, w.steps, chosen = 0, 0, 0, rng.permutation(m + n)[:4]
         w.lower[:], w.upper[:] = -rng.random(m + n) - 0.1, rng.random(m + n) + 0.1
@@ -159,8 +159,8 @@ def test_steps_to_the_sides_and_what_is_corrected_there():
 def test_starts_keep_what_still_holds():
     """Check the working set of warm and cold starts, and if factors are kept, as sides and equalities change."""
     rng, n, m = np.random.default_rng(3), 6, 5
-    room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
-    w, N = room.work, n + m
+    workspace = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._workspace
+    w, N = workspace.work, n + m
     for trial in range(60):
         before = rng.permutation(N)[:4]
         l, u = np.full(N, -1.0), np.full(N, 2.0)
