@@ -215,7 +215,7 @@ class DualActiveSet(Method):
         return workspace
 
     def release(self, next_user: Any = None) -> None:
-        """Leave the workspace to the thread's next program of its kind, unless it is at work or `next_user` holds it."""
+        """Leave the workspace to the next program of its kind, unless it is at work or `next_user` holds it."""
         workspace, self._workspace = self._workspace, None
         if (
             workspace is None
