@@ -219,7 +219,10 @@ def add_beside(dual: DualSet, l: Floats, u: Floats, worst: int) -> None:
 
 @inner
 def settle(dual: DualSet) -> None:
-    """Move to the shortest u with the sides of the working set; a row whose multiplier would change its sign leaves."""
+    """Minimize norm(u) with the rows of the working set as equalities; drop rows whose multiplier reaches zero.
+
+    Invariant: the multipliers move on a segment along which the dual objective rises, and stop at the first zero.
+    """
     rows, side, multipliers, target, z, L = dual.rows, dual.side, dual.multipliers, dual.target, dual.work, dual.L
     while True:
         count, at, share, wrong = dual.count, -1, 1.0, 0.0

@@ -133,6 +133,7 @@ def multiply(dual: DualSet, x: Floats, out: Floats) -> None:
 @inner
 def append(dual: DualSet, i: int) -> bool:
     """Append row i to the working set; return False if it depends on the set.  Either way compute its row of L."""
+    # Invariant: the first `count` rows of L and D are the factor of M_W M_W', in the order of `rows`.
     count, rows, L, D, M, n = dual.count, dual.rows, dual.L, dual.D, dual.M, dual.n
     pivot = dot_within(M[i], 0, M[i], 0, n)
     for k in range(count):

@@ -186,7 +186,7 @@ class SidesProgram(StackedProgram):
         self.c, (self.b, self.h) = q, form.gather(l, u, program.lb, program.ub)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
-        """Return the cone program of a quadratic program with equal matrices and other vectors."""
+        """Return this cone program with the vectors q, l, u, lb, ub of `program`; P and A must be unchanged."""
         other, own = SidesProgram(self._form, program, self.P), vars(self)
         vars(other).update({name: own[name] for name in ("_stacked", "A", "G") if name in own})
         return other
