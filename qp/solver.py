@@ -12,7 +12,7 @@ from socp.problem.settings import ALIASES, CHECKS, QuadraticSettings, Settings, 
 from socp.problem.starts import WarmStart
 from socp.problem.updates import with_hessian, with_values
 
-from .active_set.small import solve_again, solve_program_again
+from .active_set.small import solve_again
 from .batch import Solutions, solve_like
 from .engine import Engine
 from .problem.program import QuadraticProgram
@@ -164,7 +164,8 @@ def solve(
     if not solution:
         program = program_of(*data, offset)
         if solution is None and warm_start is None:
-            solution = solve_program_again(program, checked)
+            data = program.P, program.q, program.A, program.l, program.u, program.lb, program.ub
+            solution = solve_again((*data, program.offset), checked, program)
     if not solution:
         solver = Solver.of_checked(program, checked)
         solution = solver.solve(warm_start)

@@ -227,12 +227,15 @@ class DualActiveSet(Method):
         self.pool.leave(workspace.kind, workspace, workspace.words)
 
 
-def solve_again(data: Data, settings: Settings) -> Solution | Literal[False] | None:
+def solve_again(
+    data: Data, settings: Settings, program: QuadraticProgram | None = None
+) -> Solution | Literal[False] | None:
     """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
 
-    `data` are P, q, A, l, u, lb, ub and the offset.  Types and shapes are looked at here, and the kernels that check
-    the values for `QuadraticProgram` check the copy.  Return False if no optimal answer is found, and None for other
-    kinds of programs and for data that must be converted or rejected, which `QuadraticProgram` does.
+    `data` are P, q, A, l, u, lb, ub and the offset; they are the data of `program` if it is given, whose values are not
+    checked again.  Types and shapes are looked at here; the kernels that check values for `QuadraticProgram` check the
+    copy.  Return False if no optimal answer is found, and None for other kinds of programs and for data that must be
+    converted or rejected, which `QuadraticProgram` does.
     """
     started = time.perf_counter()
     P, q, A, l, u, lb, ub, offset = data
@@ -242,13 +245,8 @@ def solve_again(data: Data, settings: Settings) -> Solution | Literal[False] | N
         return None
     n, m = q.size, 0 if A is None else A.shape[0] if type(A) in MATRICES and A.ndim == 2 else -1
     kept = DualActiveSet.pool.kept.get((n, m, settings.tol, settings.tol_abs, False))
-    workspace: Workspace | None = kept[-1][1] if kept else None
-    if (
-        workspace is None
-        or workspace.settings is not settings
-        or workspace.is_at_work
-        or (l is u is None) != (A is None)
-    ):
+    own: Workspace | None = kept[-1][1] if kept else None
+    if own is None or own.settings is not settings or own.is_at_work or (l is u is None) != (A is None):
         return None
     if m == 0 and (A is None or (A.shape == (0, n) and np.size(l) == 0 == np.size(u))):
         A, l, u = None, NO_VALUES, NO_VALUES  # Empty arrays may have any strides.
@@ -260,21 +258,29 @@ def solve_again(data: Data, settings: Settings) -> Solution | Literal[False] | N
             )
         except ProgramError:
             return None
-    return workspace.solve(None, P, A, (q, l, u, lb, ub), offset, settings, started)
+    of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
+    if of_P is None or of_A is None or not (
+        q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
+        and l.shape == u.shape == (m,) and lb.shape == ub.shape == (n,)
+        and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
+    ):  # fmt: skip
+        return None
+    counts = UNKNOWN if program is None or program.are_crossed else counts_of(program)
+    block, own.is_at_work = empty_block(of_P, of_A, n, m), True
+    matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
+    ready = time.perf_counter()
+    found = solve_block(own.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block, counts)
+    solution: Solution | Literal[False] = False
+    if found:
+        solution = own.answer(block if program is None else program, offset, own.plans[found], settings)
+        solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
+    own.is_at_work = own.has_answer = False
+    return solution
 
 
-def solve_program_again(program: QuadraticProgram, settings: Settings) -> Solution | Literal[False] | None:
-    """Solve a program as `solve_again`, without another check of its data."""
-    started = time.perf_counter()
-    kept = DualActiveSet.pool.kept.get((program.n, program.m, settings.tol, settings.tol_abs, False))
-    workspace: Workspace | None = kept[-1][1] if kept else None
-    if workspace is None or workspace.settings is not settings or workspace.is_at_work or program.are_crossed:
-        return None
-    if not (program.P is None or type(program.P) in MATRICES):
-        return None
-    vectors = program.q, program.l, program.u, program.lb, program.ub
-    A = program.A if program.m else None
-    return workspace.solve(program, program.P, A, vectors, program.offset, settings, started)
+def counts_of(program: QuadraticProgram) -> int:
+    """Return 2^32 (entries of P) + (entries of A), as `fill` counts them."""
+    return (program.hessian.entries << 32) + program.A.data.size
 
 
 class Workspace:
@@ -370,7 +376,7 @@ class Workspace:
     def serve(self, program: QuadraticProgram, settings: Settings) -> None:
         """Store plans for `solve_again` with programs of as many entries, unless bounds decide on the method, too."""
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
-        seconds, counts = method_seconds(n, m, of_A, of_P), (of_P << 32) + of_A
+        seconds, counts = method_seconds(n, m, of_A, of_P), counts_of(program)
         has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
         if not has_rival and not (settings is self.settings and counts == self.work.counts):
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
@@ -378,35 +384,6 @@ class Workspace:
             is_proximal = expected["dual active set"] <= expected["interior point"]
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
             self.work.counts, self.settings = counts, settings
-
-    def solve(
-        self, program: QuadraticProgram | None, P: Any, A: Any, vectors: Any, offset: float, settings: Settings,
-        started: float,
-    ) -> Solution | Literal[False] | None:  # fmt: skip
-        """Solve the program with these data, which are checked here if they are not those of `program`.
-
-        Return False if no optimal answer is found, and None for data that must be converted or rejected.
-        """
-        q, l, u, lb, ub = vectors
-        n, m = q.size, l.size
-        of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
-        if of_P is None or of_A is None or not (
-            q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
-            and l.shape == u.shape == (m,) and lb.shape == ub.shape == (n,)
-            and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
-        ):  # fmt: skip
-            return None
-        counts = UNKNOWN if program is None else (program.hessian.entries << 32) + program.A.data.size
-        block, self.is_at_work = empty_block(of_P, of_A, n, m), True
-        matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
-        ready = time.perf_counter()
-        found = solve_block(self.work, NO_LAYOUT, matrices, vectors, places, block, counts)
-        solution: Solution | Literal[False] = False
-        if found:
-            solution = self.answer(block if program is None else program, offset, self.plans[found], settings)
-            solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
-        self.is_at_work = self.has_answer = False
-        return solution
 
     def answer(self, source: QuadraticProgram | np.ndarray, offset: float, plan: Plan, settings: Settings) -> Solution:
         """Return the `Solution` that `solve_dual` left here; `rest_of` adds words and records."""

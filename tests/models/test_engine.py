@@ -14,7 +14,7 @@ import qp
 import socp
 from models import SVC, SVR, ExplanationAugmentedSVC, LargeMarginHMM, MEDClassifier, MedLDA, MultiTaskSVC
 from models.score_spaces.med import discriminate
-from qp.active_set.small import solve_again, solve_program_again
+from qp.active_set.small import solve_again
 from socp import Status
 from tests.models.explanations.test_estimator import first_features
 from tests.models.test_protocol import PUBLIC
@@ -100,8 +100,7 @@ class Interrupting:
         self.at, self.solves = at, 0
         for kind in (qp.Solver, socp.Solver):
             monkeypatch.setattr(kind, "solve", self._counted(kind.solve))
-        for function in (solve_again, solve_program_again):  # without a solver
-            monkeypatch.setattr(f"qp.solver.{function.__name__}", self._counted(function))
+        monkeypatch.setattr("qp.solver.solve_again", self._counted(solve_again))  # without a solver
 
     def _counted(self, solve):
         def counted(*arguments, **named):

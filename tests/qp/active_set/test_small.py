@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import qp
 from bench.programs import small, tiny
-from qp.active_set.small import DualActiveSet, Workspace, solve_again, solve_program_again
+from qp.active_set.small import DualActiveSet, Workspace, solve_again
 from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
@@ -310,11 +310,11 @@ def test_the_callers_arrays_are_solved_as_a_program_is(kind, made, monkeypatch):
     data, weights, seen = KINDS[kind](tiny.rows(6, 5)), np.arange(6.0), []
     first = qp.solve(*data, tol=1e-9)
 
-    def seeing(function):
-        return lambda *given: seen.append(function(*given)) or seen[-1]
+    def see(*given):
+        seen.append(solve_again(*given))
+        return seen[-1]
 
-    monkeypatch.setattr("qp.solver.solve_again", seeing(solve_again))
-    monkeypatch.setattr("qp.solver.solve_program_again", seeing(solve_program_again))
+    monkeypatch.setattr("qp.solver.solve_again", see)
     given = [each.copy() if hasattr(each, "copy") else each for each in data]
     for arguments in (given, [qp.QuadraticProgram(*data)]):
         found = qp.solve(*arguments, tol=1e-9)
