@@ -79,7 +79,7 @@ class Engine(SetUpOnce):
             chosen = kind.take(offer, before.get(kind))
             if chosen is not None:
                 break
-        if chosen is not None and (chosen.is_clearly_definite() or not self.settings.check_convexity):
+        if chosen is not None and (not self.settings.check_convexity or chosen.is_clearly_definite()):
             methods: tuple[Method, ...] = chosen, InteriorPoint(offer)
         else:
             offer.check_time("the test of convexity")

@@ -174,7 +174,7 @@ def _elastic(program: QuadraticProgram, costs: dict[str, np.ndarray], norm: int)
 def _moved(
     names: tuple[str, str], old: dict[str, np.ndarray], costs: dict[str, np.ndarray], value: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return both sides, moved to `value` where it violates a side that may move; equal sides stay equal."""
+    """Return l and u, relaxed to `value` where it violates a side that may move; equalities move both."""
     lower, upper = (old[name] for name in names)
     least = np.where(lower - upper > CROSSED * (1.0 + np.minimum(np.abs(lower), np.abs(upper))), 0.0, MOVED)
     falls = np.isfinite(costs[names[0]]) & (value < lower - least * (1.0 + np.abs(lower)))

@@ -18,7 +18,18 @@ import numpy as np
 from qp.active_set.boxed import PACE, Block, BoxedProgram, Face
 from qp.active_set.face_newton import ROUNDING
 from qp.active_set.method import trace_of
-from qp.active_set.rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, add_gradient, begin, next_round
+from qp.active_set.rounds import (
+    EXACT,
+    FAILED,
+    MAX_ROUNDS,
+    MAX_SHARE,
+    SETTLED,
+    add_gradient,
+    begin,
+    bound_multipliers,
+    meet_row,
+    next_round,
+)
 from qp.problem.solution import Solution, solution_at
 from socp.compiled.kernels import address_of, inner, kernel
 from socp.compiled.memory import keep_freed_memory
@@ -63,7 +74,11 @@ class SampledProgram(BoxedProgram):
     """Program whose P is the kernel matrix of `samples`; `made` marks its computed rows."""
 
     samples = structure(Samples)
-    made, wanted = integers("size"), integers("size")
+    made, wanted, order = integers("size"), integers("size"), integers("size")
+
+    def __init__(self, size: int, samples: Samples) -> None:
+        super().__init__(size=size, samples=samples)
+        self.order[:] = np.arange(size)
 
 
 @kernel
@@ -104,7 +119,7 @@ def load_part(series: Series, p: int, program: SampledProgram) -> None:
 
 
 @inner
-def load_program(series: Series, k: int, program: BoxedProgram) -> None:
+def load_program(series: Series, k: int, program: SampledProgram) -> None:
     """Load program k and its starting point, moved until the rows hold if ratios[k] is zero; zero other variables."""
     place, ratio, size = series.places[k], series.ratios[k], program.count
     for r in range(program.x.size):
@@ -119,11 +134,8 @@ def load_program(series: Series, k: int, program: BoxedProgram) -> None:
     for row in range(2):
         has_row, first, last = row < series.sides.shape[1], program.ends[row], program.ends[row + 1]
         program.sides[row], program.multipliers[row] = series.sides[k, row] if has_row else 0.0, 0.0
-        missing = program.sides[row] - program.x[first:last].sum()
-        for r in range(first, last if has_row and ratio == 0.0 else first):
-            move = min(max(missing, program.lb[r] - program.x[r]), program.ub[r] - program.x[r])
-            program.x[r] += move
-            missing -= move
+        if has_row and ratio == 0.0:
+            meet_row(program, row, program.order[first:last])
 
 
 @inner
@@ -139,9 +151,8 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     for r in range(size):
         rows[r] = int(r >= program.ends[1])
         indptr[r], Px[r] = min(m, 1) * r, program.g[r] - q[r]
-        slope = -(program.g[r] + program.a[r] * program.multipliers[rows[r]])
-        dual[r] = 0.0 if (slope < 0.0 and x[r] > lb[r]) or (slope > 0.0 and x[r] < ub[r]) else slope
     indptr[size] = min(m, 1) * size
+    bound_multipliers(program, dual)
     for i in range(RESIDUALS):
         found[i] = 0.0
     found[SCALES + DUAL] = 1.0

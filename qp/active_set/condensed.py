@@ -49,8 +49,9 @@ from ..reduce.elimination import (
     reduce_vectors,
     reduced_matrices,
 )
-from .dual import DualSet, find_dual
-from .small import DualActiveSet, Room, answer_in, places_of
+from .dual import find_dual
+from .dual_set import DualSet
+from .small import DualActiveSet, Workspace, answer_in, places_of
 
 
 class Condensed(Structure):
@@ -70,12 +71,12 @@ def solve_condensed(
     c: Condensed, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, is_warm: bool
 ) -> int:  # fmt: skip
     """Solve the reduced program, lift its answer and test it; the result is that of `solve_dual`."""
-    started, e, w, answers, reduced = clock(), c.elimination, c.work, c.answers, c.work.batch
+    started, e, dual, answers, reduced = clock(), c.elimination, c.work, c.answers, c.work.batch
     if not fits(e, l, u, lb, ub):
         reduced.code[0] = FAILED
         return 0
     reduce_vectors(e, q, l, u, lb, ub, c.cost, reduced.l[0], reduced.u[0])
-    find_dual(w, c.cost, is_warm)
+    find_dual(dual, c.cost, is_warm)
     made = reduced.iterations[0]
     answers.iterations[0], last = made, min(made, reduced.trace.size - 1)
     for k in range(last + 1):
@@ -91,7 +92,7 @@ def solve_condensed(
         record["primal_residual"], record["dual_residual"] = answers.numbers[2, 0], answers.numbers[3, 0]
         record["gap"] = answers.numbers[4, 0]
     record["seconds"] = clock() - started
-    return (w.count << 32) + (made << 2) + (2 if w.rho > 0.0 else 1) if reduced.code[0] == OPTIMAL else 0
+    return 0 if reduced.code[0] != OPTIMAL else 2 if dual.rho > 0.0 else 1
 
 
 @inner
@@ -117,7 +118,7 @@ def test(c: Condensed, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) 
 
 
 def answers_of(m: int, n: int, rows: int) -> Batch:
-    """Return room for the answer of one program with `rows` records, without its data."""
+    """Return memory for the answer of one program with `rows` records, without its data."""
     none = np.zeros((0, 0))
     data = dict.fromkeys(("P", "A", "q", "l", "u", "s", "x_start", "y_start"), none)
     return Batch(m=m, n=n, count=1, rows=rows, **data)
@@ -147,13 +148,13 @@ class CondensedActiveSet(DualActiveSet):
         P, rows = matrices
         m, n, (size, v) = program.m, program.n, rows.shape
         self.reduced = QuadraticProgram(P, np.zeros(v), rows, np.full(size, -np.inf), np.full(size, np.inf))
-        self._kind, self._room = (v, size, settings.tol, settings.tol_abs, is_on_trial), None
-        room = self._enter()
-        self.is_definite, room.is_at_work = room.factor == 1, False
-        self._answers = answers_of(m, n, room.batch.trace.size)
+        self._kind, self._workspace = (v, size, settings.tol, settings.tol_abs, is_on_trial), None
+        workspace = self._enter()
+        self.is_definite, workspace.is_at_work = workspace.factor == 1, False
+        self._answers = answers_of(m, n, workspace.batch.trace.size)
         self._block, self._places = places_of(self._answers)
         self._work = work = Condensed(
-            m=m, n=n, answers=self._answers, elimination=elimination, work=room.work, cost=np.empty(v)
+            m=m, n=n, answers=self._answers, elimination=elimination, work=workspace.work, cost=np.empty(v)
         )
         work.bound[:], work.tol = bounds_among(program.A), settings.tol
         work.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
@@ -211,39 +212,39 @@ class CondensedActiveSet(DualActiveSet):
         """Return True: P has been tested before the elimination."""
         return True
 
-    def _attempt(self, room: Room, is_warm: bool) -> Solution | None:
+    def _attempt(self, workspace: Workspace, is_warm: bool) -> Solution | None:
         program, settings = self.program, self.settings
         found = solve_condensed(self._work, program.q, program.l, program.u, program.lb, program.ub, is_warm)
         if found:
-            room.has_answer = True
-            return answer_in(self._block, self._places, program, program.offset, found, self.plan, settings)
-        if room.code.item() != PRIMAL_INFEASIBLE:
+            workspace.has_answer = True
+            return answer_in(self._block, self._places, program, program.offset, workspace.result, self.plan, settings)
+        if workspace.code.item() != PRIMAL_INFEASIBLE:
             return None
         y, z = np.empty(program.m), np.empty(program.n)
-        lift_multipliers(self._work.elimination, np.zeros(program.n), room.batch.y[0], y, z)
+        lift_multipliers(self._work.elimination, np.zeros(program.n), workspace.batch.y[0], y, z)
         steps = self._answers.trace[: self._answers.iterations.item() + 1]
         return self._certificate(np.zeros(program.n), y, z, steps.view(np.float64))
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
-        room, program, e = self._enter(), self.program, self._work.elimination
+        workspace, program, e = self._enter(), self.program, self._work.elimination
         v, at, lower, upper = (
             np.concatenate([of_rows[e.kept], of_variables[e.bounded], of_variables[e.independent]])
             for of_rows, of_variables in ((y, z), (program.A @ x, x), (program.l, program.lb), (program.u, program.ub))
         )
         slack = np.where(v > 0.0, upper - at, at - lower)
-        room.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
-        room.is_at_work = False
+        workspace.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
+        workspace.is_at_work = False
 
-    def _enter(self) -> Room:
-        room, own = self._room, self.program
-        if room is None or room.is_at_work:
+    def _enter(self) -> Workspace:
+        workspace, own = self._workspace, self.program
+        if workspace is None or workspace.is_at_work:
             self.program = self.reduced
             try:
-                room = super()._enter()
+                workspace = super()._enter()
             finally:
                 self.program = own
             if hasattr(self, "_work"):
-                self._work.work = room.work
-        room.is_at_work = True
-        return room
+                self._work.work = workspace.work
+        workspace.is_at_work = True
+        return workspace

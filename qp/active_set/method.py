@@ -40,7 +40,7 @@ from ..problem.program import QuadraticProgram
 from ..problem.solution import Point, Solution, solution_at
 from ..reduce.stopping import ProgramTest
 from .boxed import Block, BoxedProgram, Face
-from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, begin, next_round
+from .rounds import EXACT, FAILED, MAX_ROUNDS, MAX_SHARE, SETTLED, begin, bound_multipliers, meet_row, next_round
 
 NEGLIGIBLE, ROWS = 2.0**-16, 32  # entries to round, relative to max P_kk; rows to convert at a time
 SINGLE = 4.0 * float(np.finfo(np.float32).eps)  # shift before factoring in float32, relative to the Frobenius norm
@@ -260,18 +260,9 @@ class Rounds:
         if a.size > n:
             x[n] = min(max(value, lb[n]), ub[n])
         missing = (float(x[n]) if a.size > n else method.side) - value
-        if missing != 0.0:
-            # Variables move in ascending order of their cost sign(missing) q_k / a_k, each as far as its bound allows.
-            inside = np.flatnonzero(a[:n])
-            along = a[inside]
-            width = along * (np.where(along * missing > 0.0, ub[inside], lb[inside]) - x[inside]) / missing
-            order = np.argsort(np.sign(missing) * method.program.q[inside] / along, kind="stable")
-            inside, along, width = inside[order], along[order], np.minimum(width[order], 1.0)
-            share = np.clip(1.0 - np.concatenate([[0.0], np.cumsum(width)[:-1]]), 0.0, width)
-            if not share.sum() >= 1.0 - 1e-12:
-                return False
-            x[inside] = np.clip(x[inside] + share * missing / along, lb[inside], ub[inside])
-        return True
+        inside = np.flatnonzero(a[:n])  # Variables move in ascending order of their cost sign(missing) q_k / a_k.
+        order = np.argsort(np.sign(missing) * method.program.q[inside] / a[inside], kind="stable")
+        return abs(meet_row(self.program, 0, inside[order])) <= 1e-12 * abs(missing)
 
     def begin(self) -> None:
         """Compute the gradient and the largest initial gain."""
@@ -302,9 +293,7 @@ class Rounds:
             multiplier = self.program.multipliers[0]
             if self.method.row is not None:
                 y[self.method.row] = multiplier
-            z = -(self.program.g[:n] + self.program.a[:n] * multiplier)
-            z[(x > program.lb) & (z < 0.0)] = 0.0
-            z[(x < program.ub) & (z > 0.0)] = 0.0
+            bound_multipliers(self.program, z)
         return x, y, z
 
     def trace(self, found: Residuals, offset: float) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Floats, Ints
 
 from .boxed import Block, BoxedProgram, Face, extremes, need_rows, row_multiplier
 from .coordinate_descent import TINY, add_rows, descend_in_blocks
@@ -31,6 +32,37 @@ STUCK = 0.1  # if Newton's method finds no descent at a gain above this share of
 EXACT = 1e-2  # share of the tolerance within which wrong multipliers count as zero and active sides must hold
 
 ONGOING, SETTLED, DESCENT_DUE, FAILED = range(4)  # outcomes of a round; SETTLED: all multipliers have the right sign
+
+
+@kernel
+def meet_row(program: BoxedProgram, row: int, order: Ints) -> float:
+    """Move the variables of a row, in `order`, each as far as its bounds allow, until the row holds.
+
+    Return how much a'x is short of the row's side in the end.
+    """
+    a, x, missing = program.a, program.x, program.sides[row]
+    for k in range(program.ends[row], program.ends[row + 1]):
+        missing -= a[k] * x[k]
+    for r in range(order.size):
+        k = order[r]
+        if missing == 0.0:
+            break
+        if a[k] != 0.0:
+            way = missing / a[k]
+            move = min(max(way, program.lb[k] - x[k]), program.ub[k] - x[k])
+            end = program.ub[k] if way > 0.0 else program.lb[k]
+            x[k] = x[k] + move if move == way else end
+            missing = 0.0 if move == way else missing - a[k] * move
+    return missing  # type: ignore[no-any-return]
+
+
+@kernel
+def bound_multipliers(program: BoxedProgram, z: Floats) -> None:
+    """Set z_k = -v_k for the variables at the bound at which v_k holds them, and z_k = 0 for the others."""
+    x, lb, ub = program.x, program.lb, program.ub
+    for k in range(program.count):
+        v = program.g[k] + program.a[k] * program.multipliers[int(k >= program.ends[1])]
+        z[k] = 0.0 if (v > 0.0 and x[k] > lb[k]) or (v < 0.0 and x[k] < ub[k]) else -v
 
 
 @inner

@@ -42,7 +42,8 @@ from ..problem.solution import Point, Solution, solution_at
 from ..problem.starts import near_point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, LOWER, MOST_PROXIMAL, UPPER, DualSet, load_dual, solve_block, solve_dual, solve_each
+from .dual import BESIDE, MOST_PROXIMAL, UNKNOWN, load_dual, solve_block, solve_dual, solve_each
+from .dual_set import LOWER, UPPER, DualSet
 from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
@@ -73,17 +74,19 @@ class DualActiveSet(Method):
     """
 
     _credit = 0.0  # seconds that a method on trial may take for the next program
-    pool = Pool()  # rooms for reuse; in the class, as `Engine.__del__` may run after the module's globals are gone
+    pool = Pool()  # workspaces for reuse; in the class, as `Engine.__del__` may run after the module's globals are gone
 
     def __init__(
         self, program: QuadraticProgram, settings: Settings, before: DualActiveSet | None = None, solved: int = 0
     ) -> None:
         self.program, self.settings, self.is_on_trial = program, settings, solved > 0
         self._kind = program.n, program.m, settings.tol, settings.tol_abs, self.is_on_trial
-        self._room: Room | None = before._room if before is not None and before._kind == self._kind else None
-        room = self._enter()
-        self.is_definite, self.is_proximal = room.factor == 1, room.factor == 2
-        room.is_at_work = False
+        self._workspace: Workspace | None = (
+            before._workspace if before is not None and before._kind == self._kind else None
+        )
+        workspace = self._enter()
+        self.is_definite, self.is_proximal = workspace.factor == 1, workspace.factor == 2
+        workspace.is_at_work = False
         entries = program.A.data.size, program.hessian.entries
         self.plan = plan_of(self.is_proximal, program.n, program.m, *entries, solved)
 
@@ -99,7 +102,10 @@ class DualActiveSet(Method):
     def on_trial(
         cls, program: QuadraticProgram, settings: Settings, solved: int, plan: Plan | None = None
     ) -> DualActiveSet | None:
-        """Return the method for a loop in which the interior point has `solved` programs, if it may be faster."""
+        """Return the method for a loop of `solved` programs if it is expected to be faster.
+
+        `plan` is that of the method that has solved them, or None for the interior point.
+        """
         return cls._chosen(program, settings, solved=solved)
 
     @classmethod
@@ -114,8 +120,8 @@ class DualActiveSet(Method):
         if dual.is_definite or (
             dual.is_proximal and choose_method(program, settings, False, solved) == dual.plan.method
         ):
-            if dual._room is not None and not settings.verbose and not solved:
-                dual._room.serve(program, settings)
+            if dual._workspace is not None and not settings.verbose and not solved:
+                dual._workspace.serve(program, settings)
             return dual
         dual.release(before)
         return None
@@ -152,32 +158,32 @@ class DualActiveSet(Method):
 
     def find(self, warm_start: bool) -> Solution | None:
         """Return the answer or a certificate, or None; `warm_start` begins with the last working set."""
-        room = self._enter()
-        is_warm, room.has_answer = warm_start and room.has_answer, False
+        workspace = self._enter()
+        is_warm, workspace.has_answer = warm_start and workspace.has_answer, False
         if self.is_on_trial:  # It may take as long as the other method on the average.
             own = self.plan.seconds["interior point"]
             self._credit = min(self._credit + own, SAVED * own)
-            room.allow(self._credit)
-        found = self._attempt(room, is_warm) if room.factor else None
+            workspace.allow(self._credit)
+        found = self._attempt(workspace, is_warm) if workspace.factor else None
         # Sides added together may be dependent up to rounding: retry with one side at a time.
-        if found is None and room.factor and room.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
-            room.work.beside = np.inf
-            found = self._attempt(room, False)
-            room.work.beside = BESIDE
+        if found is None and workspace.factor and workspace.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
+            workspace.work.beside = np.inf
+            found = self._attempt(workspace, False)
+            workspace.work.beside = BESIDE
         if self.is_on_trial:
-            self._credit -= room.work.steps * room.step
-        room.is_at_work = False
+            self._credit -= workspace.work.steps * workspace.step
+        workspace.is_at_work = False
         return found
 
-    def _attempt(self, room: Room, is_warm: bool) -> Solution | None:
+    def _attempt(self, workspace: Workspace, is_warm: bool) -> Solution | None:
         program, settings = self.program, self.settings
-        found = solve_dual(room.work, NO_LAYOUT, program.q, is_warm)
+        found = solve_dual(workspace.work, NO_LAYOUT, program.q, is_warm)
         if found:
-            return room.answer(program, program.offset, found, self.plan, settings)
-        answers, (_, of_y, of_z, _, of_trace) = room.answers.copy(), room.places
-        if room.code.item() != PRIMAL_INFEASIBLE:
+            return workspace.answer(program, program.offset, self.plan, settings)
+        answers, (_, of_y, of_z, _, of_trace) = workspace.answers.copy(), workspace.places
+        if workspace.code.item() != PRIMAL_INFEASIBLE:
             return None
-        steps = answers[of_trace:][: RECORD * (room.iterations.item() + 1)]
+        steps = answers[of_trace:][: RECORD * (workspace.iterations.item() + 1)]
         return self._certificate(answers[: program.n], answers[of_y:of_z], answers[of_z:][: program.n], steps)
 
     def _certificate(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, steps: np.ndarray) -> Solution | None:
@@ -198,38 +204,42 @@ class DualActiveSet(Method):
 
     def solve_each(self, batch: Batch, first: int, end: int) -> None:
         """Write the answers to programs first:end of a batch with the method's P and A into it."""
-        room = self._enter()
-        solve_each(room.work, NO_LAYOUT, batch, first, end)
-        room.program, room.is_at_work, room.has_answer = None, False, False
+        workspace = self._enter()
+        solve_each(workspace.work, NO_LAYOUT, batch, first, end)
+        workspace.program, workspace.is_at_work, workspace.has_answer = None, False, False
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
-        room, program = self._enter(), self.program
+        workspace, program = self._enter(), self.program
         v, at = np.concatenate([y, z]), np.concatenate([program.A @ x, x])
-        lower, upper = room.batch.l[0], room.batch.u[0]
+        lower, upper = workspace.batch.l[0], workspace.batch.u[0]
         slack = np.where(v > 0.0, upper - at, at - lower)
-        room.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
-        room.is_at_work = False
+        workspace.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
+        workspace.is_at_work = False
 
-    def _enter(self) -> Room:
-        """Return a room loaded with the program and marked as at work: its own, one from the pool, or a new one."""
-        room = self._room
-        if room is None or room.is_at_work:  # Ctrl-C may have left the room half written.
-            room = self.pool.take(self._kind)
-            if room is None or room.is_at_work:
-                room = Room(self._kind, self.settings)
-            self._room = room
-        room.is_at_work = True
-        room.take(self.program)
-        return room
+    def _enter(self) -> Workspace:
+        """Return a workspace with the program, marked as at work: the method's own, one from the pool, or a new one."""
+        workspace = self._workspace
+        if workspace is None or workspace.is_at_work:  # Ctrl-C may have left the workspace half written.
+            workspace = self.pool.take(self._kind)
+            if workspace is None or workspace.is_at_work:
+                workspace = Workspace(self._kind, self.settings)
+            self._workspace = workspace
+        workspace.is_at_work = True
+        workspace.take(self.program)
+        return workspace
 
     def release(self, next_user: Any = None) -> None:
-        """Leave the room to the thread's next program of this kind, unless it is at work or held by `next_user`."""
-        room, self._room = self._room, None
-        if room is None or room.is_at_work or (isinstance(next_user, DualActiveSet) and next_user._room is room):
+        """Leave the workspace to the next program of its kind, unless it is at work or `next_user` holds it."""
+        workspace, self._workspace = self._workspace, None
+        if (
+            workspace is None
+            or workspace.is_at_work
+            or (isinstance(next_user, DualActiveSet) and next_user._workspace is workspace)
+        ):
             return
-        room.program, room.has_answer = None, False
-        self.pool.leave(room.kind, room, room.words)
+        workspace.program, workspace.has_answer = None, False
+        self.pool.leave(workspace.kind, workspace, workspace.words)
 
 
 def solve_again(
@@ -237,8 +247,10 @@ def solve_again(
 ) -> Solution | Literal[False] | None:
     """Solve a program of a kind that a `Solver` had in this thread, straight from the caller's arrays.
 
-    `data` are P, q, A, l, u, lb, ub and the offset; they are the data of `program` if it is given.  Return False if no
-    optimal answer is found, and None for other kinds of programs and for data that must be converted or rejected.
+    `data` are P, q, A, l, u, lb, ub and the offset; they are the data of `program` if it is given, whose values are not
+    checked again.  Types and shapes are looked at here; the kernels that check values for `QuadraticProgram` check the
+    copy.  Return False if no optimal answer is found, and None for other kinds of programs and for data that must be
+    converted or rejected, which `QuadraticProgram` does.
     """
     started = time.perf_counter()
     P, q, A, l, u, lb, ub, offset = data
@@ -248,8 +260,8 @@ def solve_again(
         return None
     n, m = q.size, 0 if A is None else A.shape[0] if type(A) in MATRICES and A.ndim == 2 else -1
     kept = DualActiveSet.pool.kept.get((n, m, settings.tol, settings.tol_abs, False))
-    room: Room | None = kept[-1][1] if kept else None
-    if room is None or room.settings is not settings or room.is_at_work or (l is u is None) != (A is None):
+    own: Workspace | None = kept[-1][1] if kept else None
+    if own is None or own.settings is not settings or own.is_at_work or (l is u is None) != (A is None):
         return None
     if m == 0 and (A is None or (A.shape == (0, n) and np.size(l) == 0 == np.size(u))):
         A, l, u = None, NO_VALUES, NO_VALUES  # Empty arrays may have any strides.
@@ -268,19 +280,25 @@ def solve_again(
         and q.strides == lb.strides == ub.strides == (8,) and (m == 0 or l.strides == u.strides == (8,))
     ):  # fmt: skip
         return None
-    block, room.is_at_work = empty_block(of_P, of_A, n, m), True
+    counts = UNKNOWN if program is None or program.are_crossed else counts_of(program)
+    block, own.is_at_work = empty_block(of_P, of_A, n, m), True
     matrices, places = (of_P[0], of_A[0]), (*of_P[1:], *of_A[1:])
     ready = time.perf_counter()
-    found = solve_block(room.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block)
+    found = solve_block(own.work, NO_LAYOUT, matrices, (q, l, u, lb, ub), places, block, counts)
     solution: Solution | Literal[False] = False
     if found:
-        solution = room.answer(block if program is None else program, offset, found, room.plans[found & 3], settings)
+        solution = own.answer(block if program is None else program, offset, own.plans[found], settings)
         solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
-    room.is_at_work = room.has_answer = False
+    own.is_at_work = own.has_answer = False
     return solution
 
 
-class Room:
+def counts_of(program: QuadraticProgram) -> int:
+    """Return 2^32 (entries of P) + (entries of A), as `fill` counts them."""
+    return (program.hessian.entries << 32) + program.A.data.size
+
+
+class Workspace:
     """Memory of the dual active set, for programs of equal sizes and tolerances.
 
     Attributes
@@ -300,7 +318,7 @@ class Room:
     answers : array
         The answer in one array that begins with x.
     places : tuple of int
-        n, and places in `answers` of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
+        n, and the places in `answers` of y, z_bounds, (objective, dual objective, residuals, gap) and the trace.
     """
 
     def __init__(self, kind: tuple[int, int, float, float | None, bool], settings: Settings) -> None:
@@ -326,7 +344,7 @@ class Room:
         self.work.may_be_proximal = goes_on or pays or "proximal steps" in small
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         self.work.tol, self.work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)
-        self.code, self.iterations = batch.code, batch.iterations
+        self.code, self.iterations, self.result = batch.code, batch.iterations, self.work.result
         self.answers, self.places = places_of(batch)
         self.words = batch.words + self.test.words + self.work.words
         self.sides = batch.l[0, :m], batch.u[0, :m], batch.l[0, m:], batch.u[0, m:]
@@ -370,7 +388,7 @@ class Room:
     def serve(self, program: QuadraticProgram, settings: Settings) -> None:
         """Store plans for `solve_again` with programs of as many entries, unless bounds decide on the method, too."""
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
-        seconds, counts = method_seconds(n, m, of_A, of_P), (of_P << 32) + of_A
+        seconds, counts = method_seconds(n, m, of_A, of_P), counts_of(program)
         has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
         if not has_rival and not (settings is self.settings and counts == self.work.counts):
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
@@ -379,12 +397,10 @@ class Room:
             self.work.proximal = 0 if not is_proximal else 2 if settings.check_convexity and of_P else 1
             self.work.counts, self.settings = counts, settings
 
-    def answer(
-        self, source: QuadraticProgram | np.ndarray, offset: float, found: int, plan: Plan, settings: Settings
-    ) -> Solution:
-        """Return the `Solution` that `solve_dual` left here with result `found`."""
+    def answer(self, source: QuadraticProgram | np.ndarray, offset: float, plan: Plan, settings: Settings) -> Solution:
+        """Return the `Solution` that `solve_dual` left here."""
         self.has_answer = True
-        return answer_in(self.answers, self.places, source, offset, found, plan, settings)
+        return answer_in(self.answers, self.places, source, offset, self.result, plan, settings)
 
 
 def places_of(batch: Batch) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -399,18 +415,19 @@ def places_of(batch: Batch) -> tuple[np.ndarray, tuple[int, ...]]:
 
 
 def answer_in(
-    block: np.ndarray, places: tuple[int, ...], source: QuadraticProgram | np.ndarray, offset: float, found: int,
-    plan: Plan, settings: Settings,
+    block: np.ndarray, places: tuple[int, ...], source: QuadraticProgram | np.ndarray, offset: float,
+    result: np.ndarray, plan: Plan, settings: Settings,
 ) -> Solution:  # fmt: skip
-    """Return the `Solution` at `places` of a block, given the result of `solve_dual`; `rest_of` adds words, records."""
-    count, (n, of_y, of_z, of_numbers, of_trace) = (found >> 2) & 0x3FFFFFFF, places
+    """Return the `Solution` at `places` of a block, given the `result` of a `DualSet`; `rest_of` adds the words."""
+    count, held = result.tolist()
+    n, of_y, of_z, of_numbers, of_trace = places
     answers = block[: of_trace + RECORD * (count + 1)].copy()
     solution: Solution = object.__new__(Solution)
     solution.__dict__ = {
         "status": OPTIMAL, "x": answers[:n], "y": answers[of_y:of_z], "z_bounds": answers[of_z : of_z + n],
         "objective": answers.item(of_numbers) + offset,
         "iterations": count, "setup_time": 0.0, "solve_time": 0.0, "plan": plan,
-        "_rest": (rest_of, source, offset, answers, places, settings, found >> 32),
+        "_rest": (rest_of, source, offset, answers, places, settings, held),
     }  # fmt: skip
     return solution
 

@@ -168,7 +168,7 @@ class QuadraticProgram(WithHessian):
 
 
 def check_rows(A: Any, m: int, l: Any, u: Any) -> None:
-    """Raise ProgramError if A is missing although it has sides, or if m > 0 rows have no sides."""
+    """Raise ProgramError if l or u is given without A, or an A with m > 0 rows without l and u."""
     if A is None and (l is not None or u is not None):
         raise ProgramError("l and u are the sides of the rows of A, but A is missing")
     if m > 0 and l is None and u is None:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from socp.compiled.kernels import kernel
+from socp.compiled.kernels import kernel, leaf
 from socp.compiled.signatures import Floats, Ints
 from socp.form.convexity import check_semidefinite
 from socp.form.standard import Sizes, StackedProgram, StandardForm, read_vectors
@@ -38,6 +38,8 @@ from socp.verify.stopping import LOST
 from ..problem.program import QuadraticProgram
 from .presolve import Presolve, presolve, rows_kept
 
+# groups of rows of [A; G]; lower sides follow the upper ones
+EQUALITIES, UPPER_ROWS, UPPER_BOUNDS = 0, 1, 3
 NONE, FIXED = range(-1, -3, -1)  # entries of `ConeForm.places` for an infinite side and for a fixed variable
 
 
@@ -184,7 +186,7 @@ class SidesProgram(StackedProgram):
         self.c, (self.b, self.h) = q, form.gather(l, u, program.lb, program.ub)
 
     def with_vectors(self, program: QuadraticProgram) -> SidesProgram:
-        """Return the cone program of a quadratic program with equal matrices and other vectors."""
+        """Return this cone program with the vectors q, l, u, lb, ub of `program`; P and A must be unchanged."""
         other, own = SidesProgram(self._form, program, self.P), vars(self)
         vars(other).update({name: own[name] for name in ("_stacked", "A", "G") if name in own})
         return other
@@ -242,27 +244,32 @@ def orthant(dim: int) -> tuple[tuple[Cone, ...], Layout]:
 def classify(
     A_indptr: Ints, A_indices: Ints, l: Floats, u: Floats, lb: Floats, ub: Floats, places: Ints, counts: Ints
 ) -> None:
-    """Write `ConeForm.places` and the `counts` of free variables, equalities, other sides and entries of [A; G]."""
-    m, size, free, entries = l.size, l.size + lb.size, 0, 0
-    at = np.zeros(5, np.int64)  # next places of equalities, upper and lower sides of rows, upper and lower bounds
-    for turn in range(2):
-        for k in range(size):
-            lower, upper, group = (l[k], u[k], 1) if k < m else (lb[k - m], ub[k - m], 3)
-            places[k], places[size + k] = NONE, NONE
-            if lower == upper:
-                places[k] = at[0] if k < m else FIXED
-                at[0] += int(k < m)
-                continue
-            if math.isfinite(upper):
-                places[k] = at[group]
-                at[group] += 1
-            if math.isfinite(lower):
-                places[size + k] = at[group + 1]
-                at[group + 1] += 1
-        if turn == 0:  # The first turn counts; each group begins where the previous one ends.
-            begin = 0
-            for group in range(at.size):
-                at[group], begin = begin, begin + at[group]
+    """Write `ConeForm.places` and the `counts` of free variables, equalities, other sides and entries of [A; G].
+
+    Rows are counted by group, the groups laid one after another, and then each row takes the next place of its group.
+    """
+    m, size, begin, free, entries = l.size, l.size + lb.size, 0, 0, 0
+    group_sizes, next_place = np.zeros(5, np.int64), np.empty(5, np.int64)
+    for k in range(size):
+        lower, upper, group = (l[k], u[k], UPPER_ROWS) if k < m else (lb[k - m], ub[k - m], UPPER_BOUNDS)
+        if lower == upper:
+            group_sizes[EQUALITIES] += int(k < m)
+        else:
+            group_sizes[group] += int(math.isfinite(upper))
+            group_sizes[group + 1] += int(math.isfinite(lower))
+    for group in range(5):  # Each group begins where the previous one ends.
+        next_place[group] = begin
+        begin += group_sizes[group]
+    for k in range(size):
+        lower, upper, group = (l[k], u[k], UPPER_ROWS) if k < m else (lb[k - m], ub[k - m], UPPER_BOUNDS)
+        places[k], places[size + k] = NONE, NONE
+        if lower == upper:
+            places[k] = take_place(next_place, EQUALITIES) if k < m else FIXED
+            continue
+        if math.isfinite(upper):
+            places[k] = take_place(next_place, group)
+        if math.isfinite(lower):
+            places[size + k] = take_place(next_place, group + 1)
     for j in range(lb.size):
         if places[m + j] == FIXED:
             continue
@@ -271,7 +278,16 @@ def classify(
         for k in range(A_indptr[j], A_indptr[j + 1]):
             i = A_indices[k]
             entries += int(places[i] >= 0) + int(places[size + i] >= 0)
-    counts[0], counts[1], counts[2], counts[3] = free, at[0], at[4] - at[0], entries
+    equalities = group_sizes[EQUALITIES]
+    counts[0], counts[1], counts[2], counts[3] = free, equalities, begin - equalities, entries
+
+
+@leaf
+def take_place(next_place: Ints, group: int) -> int:
+    """Return the next place of a group, and count it as taken."""
+    place = next_place[group]
+    next_place[group] = place + 1
+    return place  # type: ignore[no-any-return]
 
 
 @kernel

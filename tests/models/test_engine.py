@@ -136,7 +136,7 @@ OF_THEIR_OWN = (models.LinearSVC, models.LinearSVR)  # their own methods respect
 @pytest.mark.parametrize("kind", LIMITED)
 def test_time_limit_and_threads_go_to_the_engine(kind, monkeypatch):
     seen = set()
-    for solver in (qp.Solver, socp.Solver):
+    for solver in (qp.Solver, socp.Solver, models.KernelSolver):
 
         def solve(self, *arguments, solve=solver.solve, **named):
             seen.add((self.settings.time_limit, self.settings.threads))

@@ -82,3 +82,12 @@ def test_the_last_method_tests_convexity_unless_the_first_has_shown_it(closed_fo
 
 def test_the_list_ends_with_the_method_that_answers_every_program():
     assert METHODS[-1] is InteriorPoint and all(issubclass(method, Method) for method in METHODS)
+
+
+def test_no_method_looks_for_convexity_if_it_is_not_to_be_checked(monkeypatch):
+    for method in METHODS:
+        monkeypatch.setattr(method, "is_clearly_definite", None)
+    boxes = {"lb": 0.0, "ub": 1.0, "check_convexity": False}
+    for n, name in ((12, "dual active set"), (250, "active set")):
+        solver = qp.Solver(np.full((n, n), 0.5) + np.eye(n), np.ones(n), **boxes)
+        assert solver.methods[0].plan.method == name

@@ -74,9 +74,9 @@ def test_answers_are_those_of_the_interior_point_method(kind):
 def one_after_another(program):
     """Return the answer of a method that adds sides to the working set one at a time."""
     dual = method(program)
-    dual._room.work.beside = np.inf
+    dual._workspace.work.beside = np.inf
     found = dual.find(False)
-    dual._room.work.beside = BESIDE  # restored for the next program
+    dual._workspace.work.beside = BESIDE  # restored for the next program
     return found
 
 
@@ -112,9 +112,9 @@ def test_sides_that_come_together_save_rounds(kind):
 def test_where_sides_that_come_together_lead_nowhere_they_come_one_after_another(monkeypatch):
     tried, find = [], DualActiveSet._attempt
 
-    def first_fails(dual, room, is_warm):
-        tried.append(room.work.beside)
-        return find(dual, room, is_warm) if len(tried) > 1 else None
+    def first_fails(dual, workspace, is_warm):
+        tried.append(workspace.work.beside)
+        return find(dual, workspace, is_warm) if len(tried) > 1 else None
 
     monkeypatch.setattr(DualActiveSet, "_attempt", first_fails)
     program = tiny.rows(8, 1)
@@ -232,9 +232,9 @@ def test_what_is_not_for_it_is_left_to_others():
     program = tiny.rows(12, 1)
     assert own(program, tol=1e-17) is None
     dual = method(program)
-    dual._room.work.max_steps = 3
+    dual._workspace.work.max_steps = 3
     assert dual.find(False) is None  # out of steps
-    dual._room.work.max_steps = 1000
+    dual._workspace.work.max_steps = 1000
     check(program, dual.find(True))
 
 
@@ -261,12 +261,14 @@ def test_proximal_steps_know_no_unit_of_the_objective():
 @pytest.mark.parametrize("name", ["q", "P", "A"])
 def test_what_is_not_a_number_is_never_optimal(name):
     dual = method(tiny.rows(6, 1))
-    room = dual._room
+    workspace = dual._workspace
     if name == "q":
         dual.program.q[3] = np.nan
     else:
         program = dual.program
         P, A = program.hessian.dense().copy(), program.A.copy()
         (P[2] if name == "P" else A.data)[3] = np.nan
-        room.load((P.reshape(-1), A.indptr[:0], A.indices[:0]), (A.data, A.indptr, A.indices), (program.q, *room.sides))
+        workspace.load(
+            (P.reshape(-1), A.indptr[:0], A.indices[:0]), (A.data, A.indptr, A.indices), (program.q, *workspace.sides)
+        )
     assert dual.find(False) is None

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import qp
-from qp.active_set import dual
-from qp.active_set.dual import EQUAL, LOWER, MISSED, UPPER
+from qp.active_set import dual, dual_set
+from qp.active_set.dual_set import EQUAL, LOWER, MISSED, UPPER
 from tests.qp.active_set.test_dual import INF, made, method
 
 
@@ -23,14 +23,14 @@ def test_loaded_and_solved(kind):
     for seed in range(12):
         program = made(seed, kind)
         method_, n, m = method(program), program.n, program.m
-        room = method_._room
-        w, batch, q = room.work, room.batch, program.q
+        workspace = method_._workspace
+        w, batch, q = workspace.work, workspace.batch, program.q
         P, A = program.hessian.dense(), program.A.toarray()
         rank = np.linalg.matrix_rank(P)
         size = np.abs(P).max() if P.any() else np.abs(q).max()
-        assert w.rho == (0.0 if rank == n else pytest.approx(dual.PROXIMAL * size)) and room.factor
+        assert w.rho == (0.0 if rank == n else pytest.approx(dual.PROXIMAL * size)) and workspace.factor
         assert (method_.is_definite, method_.is_proximal) == (rank == n, rank < n)
-        assert room.test.bound.tolist() == [float(np.count_nonzero(row) == 1) for row in A]
+        assert workspace.test.bound.tolist() == [float(np.count_nonzero(row) == 1) for row in A]
         np.testing.assert_array_equal(batch.A[0].reshape(m, n), A)
         R, scale, M = of_numpy(program, w.rho)
         np.testing.assert_allclose(np.triu(w.R.reshape(n, n)), R, rtol=1e-9, atol=1e-9 * np.abs(R).max())
@@ -71,8 +71,8 @@ def test_loaded_and_solved(kind):
 def test_what_is_told_of_a_point_on_the_way(rho):
     rng, n, m = np.random.default_rng(1), 5, 4
     program = qp.QuadraticProgram(np.diag([1.0, 2, 3, 4, 5]), rng.normal(size=n), rng.normal(size=(m, n)), -3.0, 2.0)
-    room = method(program)._room
-    w, batch = room.work, room.batch
+    workspace = method(program)._workspace
+    w, batch = workspace.work, workspace.batch
     w.rho, before = rho, rng.normal(size=n)
     batch.x[0, :] = before
     for name in ("Mu", "Mv", "u", "v"):
@@ -100,31 +100,30 @@ def test_what_is_told_of_a_point_on_the_way(rho):
     assert (row["iteration"], row["primal_residual"], row["seconds"]) == (3, 0.125, 0.0) and np.isnan(row["gap"])
     w.side[:], w.count = 0, 2
     w.rows[:3], w.side[[1, m + 2]] = [1, m + 2, 3], (LOWER, UPPER)
-    w.multipliers[:2], w.target[:3] = [-0.5, 0.25], [1.0, -2.0, 4.0]
+    w.multipliers[:2], w.ray[:3] = [-0.5, 0.25], [1.0, -2.0, 4.0]
     left = dual.write_answer(batch, w, False)
     y = np.zeros(m + n)
     y[[1, m + 2]] = [-0.5, 0.25] * w.scale[[1, m + 2]]
     x[2] = batch.u[0, m + 2]
     np.testing.assert_array_equal(batch.y[0], y)
     np.testing.assert_array_equal(batch.x[0], x)
-    np.testing.assert_array_equal(w.target[:n], x - before)
+    np.testing.assert_array_equal(w.step, x - before)
     assert left == pytest.approx(rho * np.abs(x - before).max() / (1.0 + np.abs(batch.q[0]).max()))
-    target = w.target[:3].copy()
     dual.write_answer(batch, w, True)
     y[:] = 0.0
-    y[[1, m + 2, 3]] = target * w.scale[[1, m + 2, 3]]
+    y[[1, m + 2, 3]] = w.ray[:3] * w.scale[[1, m + 2, 3]]
     np.testing.assert_array_equal(batch.y[0], y)
 
 
 def test_steps_to_the_sides_and_what_is_corrected_there():
     rng, n, m = np.random.default_rng(2), 6, 7
-    room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
-    w = room.work
+    workspace = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._workspace
+    w = workspace.work
     for _ in range(20):
         w.side[:], w.count, w.steps, chosen = 0, 0, 0, rng.permutation(m + n)[:4]
         w.lower[:], w.upper[:] = -rng.random(m + n) - 0.1, rng.random(m + n) + 0.1
         for k, i in enumerate(chosen):
-            assert dual.append(w, int(i))
+            assert dual_set.append(w, int(i))
             w.side[i] = (UPPER, LOWER, EQUAL, UPPER)[k]
         w.lower[chosen[2]] = w.upper[chosen[2]]
         w.multipliers[:4] = [1.0, -1.0, 0.0, 2.0]
@@ -148,11 +147,11 @@ def test_steps_to_the_sides_and_what_is_corrected_there():
         np.testing.assert_allclose(w.u, -W.T @ target, atol=1e-10)
         np.testing.assert_allclose(w.Mu, w.M @ w.u, atol=1e-12)
         exact, w.margin[:] = w.multipliers[: w.count].copy(), 1.0
-        assert not dual.refine(w, 1e-3)
+        assert not dual_set.refine(w, 1e-3)
         w.multipliers[: w.count] += 0.01
-        dual.find_point(w)
+        dual_set.find_point(w)
         missed = np.abs(w.Mu - sides)[kept].max()
-        assert not dual.refine(w, 1.01 * missed) and dual.refine(w, 0.99 * missed)
+        assert not dual_set.refine(w, 1.01 * missed) and dual_set.refine(w, 0.99 * missed)
         signs = np.array([{UPPER: 1, LOWER: -1, EQUAL: 0}[w.side[i]] for i in kept])
         np.testing.assert_allclose(w.multipliers[: w.count], np.where(signs * exact < 0.0, 0.0, exact), atol=1e-9)
 
@@ -160,15 +159,15 @@ def test_steps_to_the_sides_and_what_is_corrected_there():
 def test_starts_keep_what_still_holds():
     """Check the working set of warm and cold starts, and if factors are kept, as sides and equalities change."""
     rng, n, m = np.random.default_rng(3), 6, 5
-    room = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._room
-    w, N = room.work, n + m
+    workspace = method(qp.QuadraticProgram(np.eye(n), np.zeros(n), rng.normal(size=(m, n)), -1.0, 1.0))._workspace
+    w, N = workspace.work, n + m
     for trial in range(60):
         before = rng.permutation(N)[:4]
         l, u = np.full(N, -1.0), np.full(N, 2.0)
         l[before[0]] = u[before[0]]
         w.count, w.side[:], w.is_factored = 0, 0, True
         for k, i in enumerate(before):
-            dual.append(w, int(i))
+            dual_set.append(w, int(i))
             w.side[i] = (EQUAL, LOWER, UPPER, LOWER)[k]
         w.multipliers[:4], missed = [3.0, -1.0, 1.0, -2.0], int(np.setdiff1d(np.arange(N), before)[0])
         w.side[missed] = MISSED

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import qp
 from bench.programs import small, tiny
-from qp.active_set.small import DualActiveSet, Room, solve_again
+from qp.active_set.small import DualActiveSet, Workspace, solve_again
 from qp.methods import TRIED_IN_LOOPS
 from qp.reduce.cone_form import NONE, ConeForm
 from socp import ProgramError, Status
@@ -38,16 +38,16 @@ def test_residuals_are_those_of_the_callers_data(seed):
         qp.QuadraticProgram(program.P, program.q, rows, -np.ones(3), np.ones(3), -bounds, bounds), presolve=False
     )
     solver.solve()
-    room = solver.dual_active_set._room
+    workspace = solver.dual_active_set._workspace
     for share in (1.0, 1.0 + 1e-9, 2.0):
-        x, y = room.batch.x[0], room.batch.y[0]
+        x, y = workspace.batch.x[0], workspace.batch.y[0]
         x[:], y[:] = share * bounds, rng.normal(size=8)
-        room.batch.code[0] = OPTIMAL
-        verify(room.batch, room.test, *NO_LAYOUT, 0, 1)
+        workspace.batch.code[0] = OPTIMAL
+        verify(workspace.batch, workspace.test, *NO_LAYOUT, 0, 1)
         found = residuals(solver.program, x, y[:3], y[3:])
         numbers = found.primal_objective, found.dual_objective, *found.relative
-        np.testing.assert_allclose(room.batch.numbers.ravel(), numbers, rtol=1e-9, atol=1e-14)
-        assert bool(room.batch.code[0] == OPTIMAL) is found.meets(1e-8)
+        np.testing.assert_allclose(workspace.batch.numbers.ravel(), numbers, rtol=1e-9, atol=1e-14)
+        assert bool(workspace.batch.code[0] == OPTIMAL) is found.meets(1e-8)
 
 
 def test_the_plan_in_words():
@@ -114,16 +114,16 @@ def test_the_answer_to_the_cone_program():
 
 @pytest.fixture
 def made(monkeypatch):
-    """Empty the pool of rooms, and yield the list of rooms made during the test."""
-    rooms, begin = [], Room.__init__
+    """Empty the pool of workspaces, and yield the list of workspaces made during the test."""
+    workspaces, begin = [], Workspace.__init__
 
-    def count(room, *arguments):
-        begin(room, *arguments)
-        rooms.append(room)
+    def count(workspace, *arguments):
+        begin(workspace, *arguments)
+        workspaces.append(workspace)
 
     DualActiveSet.pool.clear()
-    monkeypatch.setattr(Room, "__init__", count)
-    yield rooms
+    monkeypatch.setattr(Workspace, "__init__", count)
+    yield workspaces
     DualActiveSet.pool.clear()
 
 
@@ -147,7 +147,7 @@ def test_programs_of_other_kinds_in_turn_find_their_rooms_again(made):
     assert len(made) == count
 
 
-def test_a_solver_that_goes_over_to_another_kind_leaves_its_room(made):
+def test_a_solver_that_goes_over_to_another_kind_leaves_its_workspace(made):
     solver, sides = qp.Solver(tiny.box(6)), [np.inf, 1.0, np.append(np.inf, np.ones(5))]
     for ub in 3 * sides:
         solver.update(ub=ub)
@@ -156,24 +156,24 @@ def test_a_solver_that_goes_over_to_another_kind_leaves_its_room(made):
 
 
 def test_no_room_has_two_users(made):
-    """Each solver keeps its own room, also solvers that were copied, pickled, or set up again after a refusal."""
+    """Each solver keeps its own workspace, also solvers that were copied, pickled, or set up again after a refusal."""
     program = tiny.rows(6, 1)
     expected, solvers = bits(qp.solve(program)), [qp.Solver(program) for _ in range(3)]
     solvers += [copy.copy(solvers[0]), copy.deepcopy(solvers[0]), pickle.loads(pickle.dumps(solvers[0]))]
     for _ in range(2):
         assert [bits(solver.solve()) for solver in solvers] == len(solvers) * [expected]
-        rooms = [solver.dual_active_set._room for solver in solvers]
-        assert len({id(room) for room in rooms}) == len(solvers)
+        workspaces = [solver.dual_active_set._workspace for solver in solvers]
+        assert len({id(workspace) for workspace in workspaces}) == len(solvers)
         with pytest.raises(ProgramError, match="semidefinite"):
             solvers[1].update(P_data=-program.P)
         with pytest.raises(ProgramError):
             qp.Solver(-program.P, program.q, program.A, program.l, program.u)
     method = solvers.pop().dual_active_set  # it outlives its solver
-    assert method._room is None and bits(method.find(False)) == expected
-    room = method._room
+    assert method._workspace is None and bits(method.find(False)) == expected
+    workspace = method._workspace
     assert (
-        all(solver.dual_active_set._room is not room for solver in solvers)
-        and DualActiveSet.pool.take(room.kind) is not room
+        all(solver.dual_active_set._workspace is not workspace for solver in solvers)
+        and DualActiveSet.pool.take(workspace.kind) is not workspace
     )
 
 
@@ -186,7 +186,7 @@ def test_a_room_that_was_interrupted_is_not_used_again(made, monkeypatch):
 
     solver, another = qp.Solver(program), tiny.rows(6, 3)
     assert bits(solver.solve()) == expected
-    room = solver.dual_active_set._room
+    workspace = solver.dual_active_set._workspace
     for name, attempt in [
         ("load_dual", lambda: qp.solve(another)), ("load_dual", lambda: solver.update(A_data=another.A.data)),
         ("solve_dual", solver.solve), ("solve_block", lambda: qp.solve(another)),
@@ -198,23 +198,23 @@ def test_a_room_that_was_interrupted_is_not_used_again(made, monkeypatch):
                 solver.solve()
         solver.update(A_data=program.A.data)
         assert bits(solver.solve()) == bits(qp.solve(program)) == expected
-    assert solver.dual_active_set._room is not room
+    assert solver.dual_active_set._workspace is not workspace
 
 
 def test_rooms_stay_in_the_thread_that_they_were_left_in(made):
-    """A solver made in one thread and deleted in another leaves its room in the latter's pool, and in no other."""
+    """A solver made in one thread and deleted in another leaves its workspace in the latter's pool, and in no other."""
     program = tiny.rows(6, 4)
     expected, solver = bits(qp.solve(program)), [qp.Solver(program)]
     solver[0].solve()
-    kind, room = solver[0].dual_active_set._kind, solver[0].dual_active_set._room
+    kind, workspace = solver[0].dual_active_set._kind, solver[0].dual_active_set._workspace
 
     def end():
         solver.clear()
         return DualActiveSet.pool.take(kind)
 
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(end).result() is room
-    assert DualActiveSet.pool.take(kind) is not room
+        assert pool.submit(end).result() is workspace
+    assert DualActiveSet.pool.take(kind) is not workspace
 
     def work(seed):
         programs = [tiny.rows(6, 4), half_bounded(seed % 3)]
@@ -358,7 +358,7 @@ def test_what_is_refused_once_is_refused_again(name, made, monkeypatch):
         with pytest.raises(ProgramError) as refusal:
             qp.solve(**bad)
         told.append(str(refusal.value))
-        qp.solve(**data)  # the pool now has a room
+        qp.solve(**data)  # the pool now has a workspace
     assert told[0] == told[1]
 
 
@@ -409,7 +409,7 @@ def test_it_begins_with_the_sides_that_hold():
         solution = other(program)
         dual = DualActiveSet(program, qp.Solver(program).settings, solved=1)
         dual.start_at(solution.x, solution.y, solution.z_bounds)
-        rows, side = dual._room.work.rows[: dual._room.work.count], dual._room.work.side
+        rows, side = dual._workspace.work.rows[: dual._workspace.work.count], dual._workspace.work.side
         v = np.concatenate([solution.y, solution.z_bounds])
         held = np.concatenate([(program.l < program.u) & (np.abs(solution.y) > 1e-3), np.abs(solution.z_bounds) > 1e-3])
         assert set(np.flatnonzero(held)) <= set(rows) and np.array_equal(side[rows], np.where(v[rows] > 0.0, 1, -1))
@@ -424,14 +424,14 @@ def test_it_leaves_again_where_it_takes_longer(monkeypatch):
     for _ in range(17):
         solver.solve(warm_start=True)
     assert solver.dual_active_set is not None
-    room = solver.dual_active_set._room
-    work, (n, m, *_) = room.work, room.kind
+    workspace = solver.dual_active_set._workspace
+    work, (n, m, *_) = workspace.work, workspace.kind
     steps = n * (n + m)
     for seconds in (1e-3, 0.1):  # a step is a product with all rows
-        solver.dual_active_set._room.allow(seconds)
+        workspace.allow(seconds)
         assert work.max_steps == int(seconds * COSTS.dual_flops / (2.0 * steps))
     with monkeypatch.context() as patch:
-        patch.setattr(Room, "allow", lambda room, seconds: setattr(room.work, "max_steps", -1))
+        patch.setattr(Workspace, "allow", lambda workspace, seconds: setattr(workspace.work, "max_steps", -1))
         for b in sides:
             solver.update(l=b, u=b)
             found = solver.solve(warm_start=True)

@@ -1,0 +1,238 @@
+"""The working set of the dual active set, with the factors in which its rows are products and its steps solves.
+
+    P + rho I = R'R          M = [A; I] R^-1, each row scaled to length one
+    M_W M_W' = L D L'        rows W of M, in the order in which they came; u = -M_W'y
+
+A row is appended by one more row of L, and dropped by an update of rank one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from socp.batch.driver import Batch
+from socp.batch.verify import Verifier
+from socp.compiled.kernels import inner
+from socp.compiled.signatures import Floats
+from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number, structure
+from socp.linalg.cholesky import cholesky, solve_lower
+from socp.linalg.vectors import dot_within
+
+SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
+DEFINITE = 1e-12  # smallest accepted square of a pivot of R, relative to P_ii
+LINE = 8  # numbers in a line of the cache
+BY_BLAS = 64  # order from which products with R^-1 are solves of many right-hand sides by BLAS
+DEPENDENT = 1e-10  # largest squared distance from the span of the working set at which a row counts as dependent
+UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides of rows in the working set; MISSED: a tolerated violation outside it
+
+
+class DualSet(Structure):
+    """Work space of the method: the factor of P by rows, the working set, and the factor L D L' of M_W M_W'.
+
+    Row m + i of `M` belongs to the bounds of variable i and is zero before column i; `columns` is M'.
+    """
+
+    m, n = dimension(), dimension()
+    batch, test = structure(Batch), structure(Verifier)  # a batch of one program; its stopping test
+    R = floats("n * n")  # Cholesky factor of P + rho I = R'R, by rows
+    rho, may_be_proximal = number(), flag()  # rho, 0 without proximal steps; True if they are allowed
+    M, columns = matrix("m + n, n"), matrix("n, m + n")
+    scale = floats("m + n")  # factors that scale the rows of M to length one
+    lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides of M u, and accepted violations
+    v, u = floats("n"), floats("n")
+    has_v = flag()  # True if `v` and `Mv` belong to the q in the batch, with rho = 0
+    Mv, Mu = floats("m + n"), floats("m + n")
+    side = integers("m + n")  # `UPPER`, `LOWER` or `EQUAL` for rows in the working set, else `MISSED` or 0
+    count = integer()
+    steps, max_steps = integer(), integer()  # rounds + rows of `add_beside` + rows dropped; limit of the sum
+    is_factored = flag()  # True if L D L' is the factor of the working set
+    rows = integers("n + 1")  # rows of the working set
+    multipliers, target = floats("n + 1"), floats("n + 1")  # y of the rows, and y of the shortest u with their sides
+    ray = floats("n + 1")  # multipliers of the rows, and of one more, that prove infeasibility; r in `add`
+    correction, work = floats("n + 1"), floats("n + 1")
+    step = floats("n")  # x - x_k of the last proximal step
+    old_rows, old_side = integers("n + 1"), integers("n + 1")  # working set of the last program, while `begin` takes it
+    L, D = matrix("n + 1, n + 1"), floats("n + 1")
+    tol = number()  # accepted violation, relative to 1 + |side|
+    beside = number()  # `BESIDE`, or inf to add one row at a time
+    counts, proximal = integer(), integer()  # see `solve_block`
+    result = integers("2")  # rounds, and rows in the working set, of the last call of `solve_dual`
+    missed_tol = number()  # accepted violation of a row that depends on the working set, relative to 1 + |side|
+
+
+@inner
+def invert_factor(P: Floats, dual: DualSet) -> bool:
+    """Factor P + rho I = R'R and set the last n rows of M to R^-1; return False if a pivot is too small."""
+    m, n, R, M = dual.m, dual.n, dual.R, dual.M
+    for k in range(n):
+        if not P[k * (n + 1)] + dual.rho > 0.0:
+            return False
+    for k in range(n * n):
+        R[k] = P[k]
+    for k in range(n):
+        R[k * (n + 1)] += dual.rho
+    if cholesky(n, R) != 0:
+        return False
+    for i in range(n):
+        pivot = R[i * n + i]
+        if not pivot * pivot > max(DEFINITE * P[i * n + i], 0.5 * dual.rho):
+            return False
+    if n >= BY_BLAS:
+        for i in range(n):
+            for j in range(n):
+                M[m + i, j] = 0.0
+            M[m + i, i] = 1.0
+        solve_lower(n, R, n, M[m:].reshape(n * n))
+        return True
+    for i in range(n - 1, -1, -1):
+        pivot = R[i * n + i]
+        for j in range(n):
+            M[m + i, j] = 0.0
+        for k in range(i + 1, n):
+            factor = R[i * n + k] / pivot
+            if factor != 0.0:
+                for j in range(k, n):
+                    M[m + i, j] -= factor * M[m + k, j]
+        M[m + i, i] = 1.0 / pivot
+    return True
+
+
+@inner
+def make_rows(A: Floats, dual: DualSet) -> bool:
+    """Set the first m rows of M to A R^-1 and scale all rows to length one; return False if a length is not finite."""
+    m, n, M, N = dual.m, dual.n, dual.M, dual.m + dual.n
+    if n >= BY_BLAS:
+        for i in range(m):
+            for j in range(n):
+                M[i, j] = A[i * n + j]
+        solve_lower(n, dual.R, m, M[:m].reshape(m * n))
+    else:
+        for i in range(m):
+            for j in range(n):
+                M[i, j] = 0.0
+            for k in range(n):
+                a = A[i * n + k]
+                if a != 0.0:
+                    for j in range(k, n):
+                        M[i, j] += a * M[m + k, j]
+    for i in range(N):
+        square = dot_within(M[i], 0, M[i], 0, n)
+        if not square < np.inf:
+            return False
+        scale = 1.0 / math.sqrt(square) if square > 0.0 else 1.0
+        dual.scale[i] = scale
+        for j in range(n):
+            M[i, j] *= scale
+    for first in range(0, N, LINE):
+        for j in range(n):
+            for i in range(first, min(first + LINE, N)):
+                dual.columns[j, i] = M[i, j]
+    return True
+
+
+@inner
+def multiply(dual: DualSet, x: Floats, out: Floats) -> None:
+    """Compute `out` = M x, four columns in one pass, without the leading zeros of the rows of bounds."""
+    columns, n, m, j = dual.columns, dual.n, dual.m, 0
+    for i in range(m + n):
+        out[i] = 0.0
+    while j + 3 < n:
+        a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
+        for i in range(m + j + 4):
+            out[i] += (columns[j, i] * a + columns[j + 1, i] * b) + (columns[j + 2, i] * c + columns[j + 3, i] * d)
+        j += 4
+    while j < n:
+        a = x[j]
+        for i in range(m + j + 1):
+            out[i] += columns[j, i] * a
+        j += 1
+
+
+@inner
+def append(dual: DualSet, i: int) -> bool:
+    """Append row i to the working set; return False if it depends on the set.  Either way compute its row of L."""
+    # Invariant: the first `count` rows of L and D are the factor of M_W M_W', in the order of `rows`.
+    count, rows, L, D, M, n = dual.count, dual.rows, dual.L, dual.D, dual.M, dual.n
+    pivot = dot_within(M[i], 0, M[i], 0, n)
+    for k in range(count):
+        first = max(rows[k] - dual.m, i - dual.m, 0)
+        L[count, k] = dot_within(M[rows[k]], first, M[i], first, n - first)
+    for k in range(count):
+        L[count, k] -= dot_within(L[k], 0, L[count], 0, k)
+    for k in range(count):
+        product = L[count, k]
+        L[count, k] = product / D[k]
+        pivot -= product * L[count, k]
+    if count == n or not pivot > DEPENDENT:
+        return False
+    rows[count], D[count] = i, pivot
+    dual.count = count + 1
+    return True
+
+
+@inner
+def drop(dual: DualSet, at: int) -> None:
+    """Remove the row at place `at` from the working set, move up the rows after it, and update L D L' by rank one."""
+    rows, multipliers, L, D, z = dual.rows, dual.multipliers, dual.L, dual.D, dual.work
+    dual.side[rows[at]] = 0
+    dual.count -= 1
+    dual.steps += 1
+    count, weight = dual.count, D[at]
+    for r in range(at, count):
+        z[r] = L[r + 1, at]
+        rows[r], multipliers[r] = rows[r + 1], multipliers[r + 1]
+        for j in range(at):
+            L[r, j] = L[r + 1, j]
+    for j in range(at, count):  # (Gill, Golub, Murray and Saunders 1974, method C1)
+        entry = z[j]
+        pivot = D[j + 1] + weight * entry * entry
+        factor = entry * weight / pivot
+        weight *= D[j + 1] / pivot
+        D[j] = pivot
+        for r in range(j + 1, count):
+            below = L[r + 1, j + 1]
+            z[r] -= entry * below
+            L[r, j] = below + factor * z[r]
+
+
+@inner
+def solve_transposed(dual: DualSet, x: Floats) -> None:
+    """Compute x := L'^-1 x."""
+    for k in range(dual.count - 1, 0, -1):
+        for j in range(k):
+            x[j] -= dual.L[k, j] * x[k]
+
+
+@inner
+def find_point(dual: DualSet) -> None:
+    """Compute u := -M_W'y and M u."""
+    for j in range(dual.n):
+        dual.u[j] = 0.0
+    for k in range(dual.count):
+        i, factor = dual.rows[k], dual.multipliers[k]
+        for j in range(max(i - dual.m, 0), dual.n):
+            dual.u[j] -= factor * dual.M[i, j]
+    multiply(dual, dual.u, dual.Mu)
+
+
+@inner
+def refine(dual: DualSet, share: float) -> bool:
+    """Correct the multipliers by the residuals of active sides; return False if all are below `share` of margins."""
+    rows, side, z, L, is_missed = dual.rows, dual.side, dual.work, dual.L, False
+    for k in range(dual.count):
+        i = rows[k]
+        missed = dual.Mu[i] - (dual.lower[i] if side[i] == LOWER else dual.upper[i])
+        is_missed = is_missed or abs(missed) > share * dual.margin[i]
+        z[k] = missed - dot_within(L[k], 0, z, 0, k)
+    if not is_missed:
+        return False
+    for k in range(dual.count):
+        dual.correction[k] = z[k] / dual.D[k]
+    solve_transposed(dual, dual.correction)
+    for k in range(dual.count):
+        kind, corrected = side[rows[k]], dual.multipliers[k] + dual.correction[k]
+        dual.multipliers[k] = corrected if kind == EQUAL or kind * corrected > 0.0 else 0.0
+    find_point(dual)
+    return True
