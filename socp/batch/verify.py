@@ -8,24 +8,12 @@ import numpy as np
 
 from ..compiled.kernels import inner, kernel
 from ..compiled.signatures import Bools, Ints
-from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number
+from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, part
 from ..kernel_groups import announce
 from ..linalg.accurate import add_rows, rounded
 from ..problem.settings import Settings
 from ..verify.distances import NO_CONES
-from ..verify.stopping import (
-    CONE,
-    DUAL,
-    GAP,
-    OBJECTIVES,
-    RESIDUALS,
-    ROWS,
-    SCALES,
-    measure_gradient,
-    measure_sides,
-    measure_slacks,
-    meets,
-)
+from ..verify.stopping import SLACK_ROWS, Measured, measure_gradient, measure_sides, measure_slacks, meets, prepare
 from .driver import FAILED, OPTIMAL, Batch, unit_of
 
 NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # cone layout of programs without cones
@@ -47,8 +35,8 @@ class Verifier(Structure):
     bound, tol, tol_abs = floats("m"), number(), number()
     orthant, singles, slots, values = integers(), integers(), integers(), matrix()
     At, held = matrix("n, m"), integer()
-    Px, dual, v, rows = floats("2 * n"), floats("2 * n"), floats("2 * m"), floats("3 * m")
-    found = floats(f"{RESIDUALS}")
+    Px, dual, v, rows = floats("2 * n"), floats("2 * n"), floats("2 * m"), floats(f"{SLACK_ROWS} * m")
+    measured = part(Measured)
 
 
 def verifier_for(batch: Batch, bound: np.ndarray, settings: Settings, **rows: np.ndarray) -> Verifier:
@@ -62,7 +50,7 @@ def verifier_for(batch: Batch, bound: np.ndarray, settings: Settings, **rows: np
 @kernel
 def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: int, end: int) -> None:
     """Convert the answers of programs begin:end to the caller's rows, test them, and mark answers that fail."""
-    m, p, found, nothing = batch.m, batch.m - w.orthant.size, w.found, w.found[:0]
+    m, p, found, nothing = batch.m, batch.m - w.orthant.size, w.measured, w.bound[:0]
     for i in range(begin, end):
         l, u = batch.l[min(i, batch.l.shape[0] - 1)], batch.u[min(i, batch.u.shape[0] - 1)]
         q, x, y = batch.q[min(i, batch.q.shape[0] - 1)], batch.x[i], batch.y[i]
@@ -75,30 +63,31 @@ def verify(batch: Batch, w: Verifier, start: Ints, second_order: Bools, begin: i
         if p < m:
             y[m:] = 0.0
         multiply(batch, w, i)
-        found[:] = 0.0
-        found[SCALES + DUAL] = unit_of(batch, i)
+        prepare(found, unit_of(batch, i))
         values = w.v
         if p < m:
             take_rows(w, 0, p)
             values = w.rows[: 2 * p]
-        measure_sides(l[:p], u[:p], values, y[:p], w.bound[:p], nothing, ROWS, found)
+        measure_sides(l[:p], u[:p], values, y[:p], w.bound[:p], nothing, False, found)
         if p < m:
             take_rows(w, p, m)
             for k in range(m - p):  # The slack of an orthant is max(h - G x, 0), infinite where h is infinite.
                 if w.orthant[k]:
                     slack = max(-rounded(w.rows[k] - u[p + k], w.rows[m - p + k]), 0.0)
                     batch.s[i, k] = slack if math.isfinite(u[p + k]) else np.inf
-            measure_slacks(start, second_order, u[p:m], batch.s[i], y[p:m], w.rows[: 3 * (m - p)], nothing, found)
+            measure_slacks(
+                start, second_order, u[p:m], batch.s[i], y[p:m], w.rows[: SLACK_ROWS * (m - p)], nothing, found
+            )
         else:
-            measure_sides(l[m:], u[m:], x, y[m:], nothing, nothing, CONE, found)
+            measure_sides(l[m:], u[m:], x, y[m:], nothing, nothing, True, found)
         measure_gradient(w.Px, q, x, nothing, 0.0, w.dual, found)
         if batch.code[i] == OPTIMAL and not meets(found, w.tol, w.tol_abs):
             batch.code[i] = FAILED
-        rows, cone = found[ROWS] / found[SCALES + ROWS], found[CONE] / found[SCALES + CONE]
-        batch.numbers[0, i], batch.numbers[1, i] = found[OBJECTIVES], found[OBJECTIVES + 1]
+        rows, cone = found.rows / found.rows_scale, found.cone / found.cone_scale
+        batch.numbers[0, i], batch.numbers[1, i] = found.primal_objective, found.dual_objective
         batch.numbers[2, i] = max(rows, cone) if rows == rows and cone == cone else np.nan
-        batch.numbers[3, i] = found[DUAL] / found[SCALES + DUAL]
-        batch.numbers[4, i] = found[GAP] / found[SCALES + GAP]
+        batch.numbers[3, i] = found.dual / found.dual_scale
+        batch.numbers[4, i] = found.gap / found.gap_scale
 
 
 @inner
