@@ -14,7 +14,8 @@ import numpy as np
 
 from socp.compiled.kernels import inner, leaf
 from socp.compiled.signatures import Ints
-from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number, structure
+from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number, part, structure
+from socp.verify.stopping import Measured
 
 from ..problem.mercer import Samples, make_rows
 
@@ -57,6 +58,7 @@ class BoxedProgram(Box):
     rows_read = integer()  # number of rows of P read by all descents
     wrong_slope = number()  # largest `wrong_slope` of all variables
     work = number()  # multiplications in factorizations so far
+    measured = part(Measured)  # residuals of a program of a series
 
     def __init__(self, size: int, **parts: Any) -> None:
         super().__init__(size=size, **parts)
