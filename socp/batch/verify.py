@@ -13,7 +13,7 @@ from ..kernel_groups import announce
 from ..linalg.accurate import add_rows, rounded
 from ..problem.settings import Settings
 from ..verify.distances import NO_CONES
-from ..verify.stopping import SLACK_ROWS, Measured, measure_gradient, measure_sides, measure_slacks, meets, prepare
+from ..verify.stopping import Measured, measure_gradient, measure_sides, measure_slacks, meets, prepare
 from .driver import FAILED, OPTIMAL, Batch, unit_of
 
 NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # cone layout of programs without cones
@@ -35,7 +35,7 @@ class Verifier(Structure):
     bound, tol, tol_abs = floats("m"), number(), number()
     orthant, singles, slots, values = integers(), integers(), integers(), matrix()
     At, held = matrix("n, m"), integer()
-    Px, dual, v, rows = floats("2 * n"), floats("2 * n"), floats("2 * m"), floats(f"{SLACK_ROWS} * m")
+    Px, dual, v, rows = floats("2 * n"), floats("2 * n"), floats("2 * m"), floats("6 * m")
     measured = part(Measured)
 
 
@@ -76,7 +76,7 @@ def verify(batch: Batch, verifier: Verifier, start: Ints, second_order: Bools, b
                     slack = max(-rounded(verifier.rows[k] - u[p + k], verifier.rows[m - p + k]), 0.0)
                     batch.s[i, k] = slack if math.isfinite(u[p + k]) else np.inf
             measure_slacks(
-                start, second_order, u[p:m], batch.s[i], y[p:m], verifier.rows[: SLACK_ROWS * (m - p)], nothing, found
+                start, second_order, u[p:m], batch.s[i], y[p:m], verifier.rows[: 6 * (m - p)], nothing, found
             )
         else:
             measure_sides(l[m:], u[m:], x, y[m:], nothing, nothing, True, found)

@@ -75,12 +75,8 @@ def differentiate(conditions: Conditions, begin: int, end: int) -> None:
 def find_point(conditions: Conditions, i: int) -> None:
     """Make Newton steps from the answer of program i; refactor if a step with the old factors is too slow."""
     n, r, sides, answer, last = (
-        conditions.n,
-        conditions.r,
-        conditions.sides,
-        conditions.answer[i],
-        conditions.answer.shape[1] - 2,
-    )
+        conditions.n, conditions.r, conditions.sides, conditions.answer[i], conditions.answer.shape[1] - 2
+    )  # fmt: skip
     limits = conditions.limits[min(i, conditions.limits.shape[0] - 1)]
     answer[last] = 0.0
     copy(answer[:n], conditions.x)
@@ -126,12 +122,9 @@ def find_point(conditions: Conditions, i: int) -> None:
 def solve_conditions(conditions: Conditions, i: int) -> None:
     """Replace (a, b) of program i by (u, dw) at its point; the quality becomes 0 if a residual remains."""
     n, r, right, share, last = (
-        conditions.n,
-        conditions.r,
-        conditions.right[i],
-        conditions.answer[i, conditions.n + conditions.r :],
-        conditions.answer.shape[1] - 2,
-    )
+        conditions.n, conditions.r, conditions.right[i], conditions.answer[i, conditions.n + conditions.r :],
+        conditions.answer.shape[1] - 2
+    )  # fmt: skip
     if not conditions.answer[i, last] > 0.0:
         return
     a, b = right[:n], right[n : n + r]
@@ -210,13 +203,9 @@ def residual_of(conditions: Conditions, i: int, a: Floats, b: Floats) -> float:
 def conditions_at(conditions: Conditions, i: int, x: Floats, v: Floats, values: Floats) -> float:
     """Compute `left`, the residual of the conditions at (x, v) with B x = `values`; return its Euclidean norm."""
     n, r, c, left, left_v, image = (
-        conditions.n,
-        conditions.r,
-        conditions.c[min(i, conditions.c.shape[0] - 1)],
-        conditions.left_x,
-        conditions.left_v,
-        conditions.image,
-    )
+        conditions.n, conditions.r, conditions.c[min(i, conditions.c.shape[0] - 1)], conditions.left_x,
+        conditions.left_v, conditions.image
+    )  # fmt: skip
     a, low, up, origin = conditions.sides.a, conditions.sides.low, conditions.sides.up, conditions.sides.origin
     project(conditions.sides, v)
     multiply(conditions, i, x, conditions.sides.w)
@@ -288,13 +277,8 @@ def factor_conditions(conditions: Conditions, i: int) -> None:
 def sort_rows(conditions: Conditions) -> None:
     """Copy the weights; list free columns and hard rows, and from the list ends fixed columns and weighted rows."""
     n, m, theta, columns, held, has_bounds = (
-        conditions.n,
-        conditions.m,
-        conditions.theta,
-        conditions.columns,
-        conditions.held,
-        conditions.r > conditions.m,
-    )
+        conditions.n, conditions.m, conditions.theta, conditions.columns, conditions.held, conditions.r > conditions.m
+    )  # fmt: skip
     copy(conditions.sides.theta, theta)
     copy(conditions.sides.unit, conditions.unit)
     free, hard, weighted = 0, 0, 0
@@ -321,21 +305,13 @@ def gather(values: Floats, places: Ints, out: Floats) -> None:
 def correct(conditions: Conditions, i: int) -> None:
     """Compute step = (u, dv - B u) for the right-hand side `left`, with the current factors."""
     n, m, f, theta, dual, bounds, has_bounds = (
-        conditions.n,
-        conditions.m,
-        conditions.free,
-        conditions.theta,
-        conditions.turned,
-        conditions.left_v[conditions.m :],
-        conditions.r > conditions.m,
-    )
+        conditions.n, conditions.m, conditions.free, conditions.theta, conditions.turned,
+        conditions.left_v[conditions.m :], conditions.r > conditions.m
+    )  # fmt: skip
     P, B, rows, columns, held = (
-        conditions.P[min(i, conditions.P.shape[0] - 1)],
-        conditions.B[min(i, conditions.B.shape[0] - 1)],
-        conditions.rows,
-        conditions.columns,
-        conditions.held,
-    )
+        conditions.P[min(i, conditions.P.shape[0] - 1)], conditions.B[min(i, conditions.B.shape[0] - 1)],
+        conditions.rows, conditions.columns, conditions.held
+    )  # fmt: skip
     step, u, y, right = (
         conditions.step_x, conditions.free_right[:f], conditions.free_right[f : f + conditions.hard], conditions.step_v
     )  # fmt: skip

@@ -231,7 +231,7 @@ class SlackRows(NamedTuple):
     ) -> np.ndarray:
         """Return h - M x, its errors and scales; add M'z to `dual`, and measure the rows in `found`."""
         M, m = self.matrix, z.size
-        rows = np.zeros(SLACK_ROWS * m)
+        rows = np.zeros(6 * m)
         add_both(M.indptr, M.indices, M.data, x, z, rows, dual)
         find_bounds(M.indices, M.data, *self.layout, rows[2 * m : 3 * m])
         measure_slacks(*self.layout, self.h, s, z, rows, lost, found)
@@ -426,16 +426,13 @@ def measure_sides(
     found.support, found.support_low = support, support_low
 
 
-SLACK_ROWS = 2 * 3  # vectors in `rows` of `measure_slacks`
-
-
 @kernel
 def measure_slacks(
     start: Ints, second_order: Bools, h: Floats, s: Floats, z: Floats, rows: Floats, lost: Floats, found: Measured
 ) -> None:
     """Measure Gx + s - h, the distances of s, h - Gx and z from the cones, and the part of h'z in the gap.
 
-    `rows` is (Gx, its errors, 1 for each bound), followed by three vectors that are computed: h - Gx, its errors, and
+    `rows` has six vectors: Gx, its errors, 1 for each bound, and three that are computed: h - Gx, its errors, and
     the scales of the residuals, which are 1 + max(|h_i|, |(Gx)_i|) for a bound and the largest of these for other rows.
     A row with an infinite h always holds: h - Gx is infinite there.
     """
