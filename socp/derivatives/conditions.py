@@ -304,17 +304,11 @@ def gather(values: Floats, places: Ints, out: Floats) -> None:
 @inner
 def correct(conditions: Conditions, i: int) -> None:
     """Compute step = (u, dv - B u) for the right-hand side `left`, with the current factors."""
-    n, m, f, theta, dual, bounds, has_bounds = (
-        conditions.n, conditions.m, conditions.free, conditions.theta, conditions.turned,
-        conditions.left_v[conditions.m :], conditions.r > conditions.m
-    )  # fmt: skip
-    P, B, rows, columns, held = (
-        conditions.P[min(i, conditions.P.shape[0] - 1)], conditions.B[min(i, conditions.B.shape[0] - 1)],
-        conditions.rows, conditions.columns, conditions.held
-    )  # fmt: skip
-    step, u, y, right = (
-        conditions.step_x, conditions.free_right[:f], conditions.free_right[f : f + conditions.hard], conditions.step_v
-    )  # fmt: skip
+    n, m, f, theta = conditions.n, conditions.m, conditions.free, conditions.theta
+    dual, bounds, has_bounds = conditions.turned, conditions.left_v[m:], conditions.r > m
+    P, B = conditions.P[min(i, conditions.P.shape[0] - 1)], conditions.B[min(i, conditions.B.shape[0] - 1)]
+    rows, columns, held, both = conditions.rows, conditions.columns, conditions.held, conditions.free_right
+    step, u, y, right = conditions.step_x, both[:f], both[f : f + conditions.hard], conditions.step_v
     copy(conditions.left_x, step)
     copy(conditions.left_v, right)
     for g in range(f, n):
