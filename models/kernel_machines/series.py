@@ -42,7 +42,7 @@ from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.verify.stopping import CONE, DUAL, RESIDUALS, ROWS, SCALES, measure_gradient, measure_sides, meets, residuals
+from socp.verify.stopping import RESIDUALS, measure_gradient, measure_sides, meets, prepare, residuals
 
 from .kernel_matrix import KernelMatrix
 from .mercer import LINEAR, POLY, Samples, make_rows, samples_of
@@ -141,7 +141,7 @@ def load_program(series: Series, k: int, program: SampledProgram) -> None:
 @inner
 def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
     """Compute the residuals found[k] at x, g and the multipliers; return True if the stopping test holds."""
-    size, m, found = program.count, series.sides.shape[1], series.found[k]
+    size, m, found = program.count, series.sides.shape[1], program.measured
     q, lb, ub, x = program.q[:size], program.lb[:size], program.ub[:size], program.x[:size]
     y, sides, lost = program.multipliers[:m], program.sides[:m], np.zeros(0)
     is_bound, rows = np.zeros(m), np.zeros(size, np.int64)
@@ -153,13 +153,15 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
         indptr[r], Px[r] = min(m, 1) * r, program.g[r] - q[r]
     indptr[size] = min(m, 1) * size
     bound_multipliers(program, dual)
-    for i in range(RESIDUALS):
-        found[i] = 0.0
-    found[SCALES + DUAL] = 1.0
-    measure_sides(lb, ub, x, dual[:size], lost, lost, CONE, found)
+    prepare(found, 1.0)
+    measure_sides(lb, ub, x, dual[:size], lost, lost, True, found)
     add_both(indptr, rows, np.ones(size), x, y, Ax, dual)
-    measure_sides(sides, sides, Ax, y, is_bound, lost, ROWS, found)
+    measure_sides(sides, sides, Ax, y, is_bound, lost, False, found)
     measure_gradient(Px, q, x, lost, 0.0, dual, found)
+    out = series.found[k]
+    out[0], out[1], out[2], out[3] = found.rows, found.cone, found.dual, found.gap
+    out[4], out[5], out[6], out[7] = found.rows_scale, found.cone_scale, found.dual_scale, found.gap_scale
+    out[8], out[9] = found.primal_objective, found.dual_objective
     return meets(found, series.tol, np.inf)
 
 

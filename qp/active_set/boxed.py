@@ -14,7 +14,8 @@ import numpy as np
 
 from socp.compiled.kernels import inner, kernel_type, leaf
 from socp.compiled.signatures import Ints
-from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number
+from socp.compiled.structures import Structure, flag, floats, integer, integers, matrix, number, part
+from socp.verify.stopping import Measured
 
 BLOCK = 16  # largest number of variables in a block per side
 SIDES = 3  # a variable gains by rising along the row, by falling along it, or outside the row (a_k = 0)
@@ -53,6 +54,7 @@ class BoxedProgram(Box):
     rows_read = integer()  # number of rows of P read by all descents
     wrong_slope = number()  # largest `wrong_slope` of all variables
     work = number()  # multiplications in factorizations so far
+    measured = part(Measured)  # residuals of a program of a series
 
     def __init__(self, size: int, **parts: Any) -> None:
         super().__init__(size=size, **parts)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from socp.batch.driver import FAILED, OPTIMAL, PRIMAL_INFEASIBLE, Batch
+from socp.batch.verify import write_numbers
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats
-from socp.compiled.structures import Structure, dimension, floats, number, structure
+from socp.compiled.structures import Structure, dimension, floats, number, part, structure
 from socp.form.convexity import check_semidefinite
 from socp.linalg.accurate import add_both
 from socp.linalg.vectors import norm_within
@@ -23,18 +24,7 @@ from socp.problem.hessian import SMALL, objective_unit
 from socp.problem.settings import Settings
 from socp.problem.zeros import StoredZeros
 from socp.verify.distances import bounds_among
-from socp.verify.stopping import (
-    CONE,
-    DUAL,
-    GAP,
-    OBJECTIVES,
-    RESIDUALS,
-    ROWS,
-    SCALES,
-    measure_gradient,
-    measure_sides,
-    meets,
-)
+from socp.verify.stopping import Measured, measure_gradient, measure_sides, meets, prepare
 
 from ..method import Offer
 from ..plan.choice import has_time, suits_dual
@@ -63,7 +53,7 @@ class Condensed(Structure):
     bound = floats("m")  # 1 for rows with one entry
     largest, tol, tol_abs = number(), number(), number()  # `largest` entry of P
     Px, PTx, dual = floats("2 * n"), floats("2 * n", scratch=True), floats("2 * n")
-    rows, found = floats("2 * m"), floats(f"{RESIDUALS}")
+    rows, found = floats("2 * m"), part(Measured)
 
 
 @kernel
@@ -98,23 +88,19 @@ def solve_condensed(
 @inner
 def test(c: Condensed, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> None:
     """Measure the residuals of the answer on the program's own data, in twice the precision."""
-    e, found, answers, m, n, nothing = c.elimination, c.found, c.answers, c.m, c.n, c.found[:0]
+    e, found, answers, m, n, nothing = c.elimination, c.found, c.answers, c.m, c.n, c.cost[:0]
     x, y, z = answers.x[0], answers.y[0][:m], answers.y[0][m:]
-    c.Px[:], c.rows[:], c.dual[n:], found[:] = 0.0, 0.0, 0.0, 0.0
+    c.Px[:], c.rows[:], c.dual[n:] = 0.0, 0.0, 0.0
     for j in range(n):
         c.dual[j] = z[j]
     add_both(e.indptr, e.indices, e.data, x, y, c.rows, c.dual)
     add_both(e.P_indptr, e.P_indices, e.P_data, x, x, c.PTx, c.Px)
     largest = norm_within(q, 0, n)
-    found[SCALES + DUAL] = objective_unit(max(largest, c.largest) if largest < SMALL else largest)
-    measure_sides(l, u, c.rows, y, c.bound, nothing, ROWS, found)
-    measure_sides(lb, ub, x, z, nothing, nothing, CONE, found)
+    prepare(found, objective_unit(max(largest, c.largest) if largest < SMALL else largest))
+    measure_sides(l, u, c.rows, y, c.bound, nothing, False, found)
+    measure_sides(lb, ub, x, z, nothing, nothing, True, found)
     measure_gradient(c.Px, q, x, nothing, 0.0, c.dual, found)
-    rows, cone = found[ROWS] / found[SCALES + ROWS], found[CONE] / found[SCALES + CONE]
-    answers.numbers[0, 0], answers.numbers[1, 0] = found[OBJECTIVES], found[OBJECTIVES + 1]
-    answers.numbers[2, 0] = max(rows, cone) if rows == rows and cone == cone else np.nan
-    answers.numbers[3, 0] = found[DUAL] / found[SCALES + DUAL]
-    answers.numbers[4, 0] = found[GAP] / found[SCALES + GAP]
+    write_numbers(found, answers, 0)
 
 
 def answers_of(m: int, n: int, rows: int) -> Batch:

@@ -19,8 +19,10 @@ from socp.compiled.structures import WORD
 from socp.derivatives.cones import linearize
 from socp.engine import NO_TIMINGS
 from socp.linalg.vectors import NO_VALUES
+from socp.method.answer import test_holds
+from socp.method.ray_search import NOT_FEASIBLE
 from socp.method.rays import repaired_certificate
-from socp.method.run import NOT_FEASIBLE, OPTIMAL, test_holds
+from socp.method.run import OPTIMAL
 from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing

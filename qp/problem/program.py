@@ -24,7 +24,7 @@ from socp.problem.hessian import WithHessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
-from socp.verify.stopping import Sides, identity
+from socp.verify.stopping import TwoSidedRows, identity
 
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # values of absent sides
 
@@ -145,9 +145,9 @@ class QuadraticProgram(WithHessian):
         return self.q
 
     @property
-    def constraints(self) -> tuple[Sides, Sides]:
+    def constraints(self) -> tuple[TwoSidedRows, TwoSidedRows]:
         """Rows, where a row with one entry is a bound, and bounds; their multipliers are y and z_bounds."""
-        return Sides(self.A, self.l, self.u, 0.0, True), Sides(identity(self.n), self.lb, self.ub)
+        return TwoSidedRows(self.A, self.l, self.u, 0.0, True), TwoSidedRows(identity(self.n), self.lb, self.ub)
 
     @property
     def sided_rows(self) -> np.ndarray:

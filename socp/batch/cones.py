@@ -74,12 +74,14 @@ def longest_step(lam: Matrix, a: int, e: int, v: Matrix) -> Vec:
 
 
 @inner
-def measure_cones(w: Lanes) -> None:
+def measure_cones(lanes: Lanes) -> None:
     """Compute the residuals r, the scaling, and the right-hand sides v (predictor) and o (constant direction)."""
-    start, s, z, Gx, h, r, unit = w.cone_start, w.cone_s, w.y, w.Gx, w.b, w.r_equal, w.unit
-    tau, mu, hz = w.tau, w.mu, w.hz
-    rows, size, ray = w.rows, w.rows_size, w.ray_rows
-    for k in range(w.cones):
+    start, s, z, Gx, h, r, unit = (
+        lanes.cone_start, lanes.cone_s, lanes.y, lanes.Gx, lanes.cone_h, lanes.cone_r, lanes.unit
+    )  # fmt: skip
+    tau, mu, hz = lanes.tau, lanes.mu, lanes.hz
+    rows, size, ray = lanes.rows, lanes.rows_size, lanes.ray_rows
+    for k in range(lanes.cones):
         sz = splat(0.0)
         for i in range(start[k], start[k + 1]):
             g, si, zi, hi, u = load(Gx, i), load(s, i), load(z, i), load(h, i), load(unit, i)
@@ -91,23 +93,26 @@ def measure_cones(w: Lanes) -> None:
             ray = largest(absolute(g + si) * u, ray)
             store(r, i, ri)
         mu += sz
-        scale_cone(w, k, sz)
-    w.mu = mu
-    w.hz = hz
-    w.rows = rows
-    w.rows_size = size
-    w.ray_rows = ray
+        scale_cone(lanes, k, sz)
+    lanes.mu = mu
+    lanes.hz = hz
+    lanes.rows = rows
+    lanes.rows_size = size
+    lanes.ray_rows = ray
 
 
 @inner
-def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
+def scale_cone(lanes: Lanes, k: int, sz: Vec) -> None:
     """Compute the scaling q, eta, lam of cone k, its weights W, its row B and its right-hand sides.
 
     In the predictor c = -lam, u = W^-1 c = -z and v = u + W^-2 r; always o = W^-2 h.
     """
-    a, e, s, z, q, lam, c, u, v = w.cone_start[k], w.cone_start[k + 1], w.cone_s, w.y, w.nt, w.lam, w.c, w.u, w.v
+    a, e, s, z, q, lam, c, u, v = (
+        lanes.cone_start[k], lanes.cone_start[k + 1], lanes.cone_s, lanes.y, lanes.nt, lanes.lam, lanes.c, lanes.u,
+        lanes.rhs
+    )  # fmt: skip
     norm_s, norm_z = root(determinant(s, a, e)), root(determinant(z, a, e))
-    product, n = norm_s * norm_z, w.n
+    product, n = norm_s * norm_z, lanes.n
     both, over_s, over_z = root(product), 1.0 / norm_s, 1.0 / norm_z
     gamma = root(0.5 + 0.5 * sz / product)
     half, s0, z0 = 0.5 / gamma, load(s, a) * over_s, load(z, a) * over_z
@@ -123,59 +128,63 @@ def scale_cone(w: Lanes, k: int, sz: Vec) -> None:
     store(lam, a, both * gamma)
     store(c, a, -both * gamma)
     eta = root(norm_s * over_z)
-    store(w.eta, k, eta)
+    store(lanes.eta, k, eta)
     weight, over_eta = 1.0 / (eta * eta), 1.0 / eta
-    weigh(q, a, e, eta, w.r_equal, v)
-    weigh(q, a, e, eta, w.b, w.o)
+    weigh(q, a, e, eta, lanes.cone_r, v)
+    weigh(q, a, e, eta, lanes.cone_h, lanes.constant_rhs)
     for i in range(a, e):
         store(u, i, -load(z, i))
         store(v, i, load(v, i) - load(z, i))
-        store(w.W, i, -weight if i == a else weight)
-    for j in range(w.spans.cone_first[k], w.spans.cone_end[k]):
+        store(lanes.W, i, -weight if i == a else weight)
+    for j in range(lanes.spans.cone_first[k], lanes.spans.cone_end[k]):
         total = splat(0.0)
         for i in range(a, e):
             qi = load(q, i) if i == a else -load(q, i)
-            total += qi * load(w.A, i * n + j) if w.shared else qi * load(w.A_own, i * n + j)
-        store(w.B, k * n + j, over_eta * total)
+            total += qi * load(lanes.A, i * n + j) if lanes.shared else qi * load(lanes.A_own, i * n + j)
+        store(lanes.B, k * n + j, over_eta * total)
 
 
 @inner
-def constant_of_cones(w: Lanes) -> tuple[Vec, Vec]:
+def constant_of_cones(lanes: Lanes) -> tuple[Vec, Vec]:
     """Return h'W^-2 (G x2 - h) and |W^-1 (G x2 - h)|^2, summed over the cones."""
-    start, h, Gx2, ds, dz, forward, square = w.cone_start, w.b, w.Gx2, w.ds, w.dz, splat(0.0), splat(0.0)
-    for i in range(w.cone_rows):
+    start, h, Gx2, ds, dz, forward, square = (
+        lanes.cone_start, lanes.cone_h, lanes.Gx2, lanes.ds, lanes.dz, splat(0.0), splat(0.0)
+    )  # fmt: skip
+    for i in range(lanes.cone_rows):
         store(ds, i, load(Gx2, i) - load(h, i))
-    for k in range(w.cones):
-        weigh(w.nt, start[k], start[k + 1], load(w.eta, k), ds, dz)
-    for i in range(w.cone_rows):
+    for k in range(lanes.cones):
+        weigh(lanes.nt, start[k], start[k + 1], load(lanes.eta, k), ds, dz)
+    for i in range(lanes.cone_rows):
         forward += load(h, i) * load(dz, i)
         square += load(ds, i) * load(dz, i)
     return forward, square
 
 
 @inner
-def direction_of_cones(w: Lanes) -> Vec:
-    """Return h'(u + W^-2 (G dx + keep r)), summed over the cones."""
-    start, h, r, ds, dz, u, Gdx, keep = w.cone_start, w.b, w.r_equal, w.ds, w.dz, w.u, w.Gdx, w.keep
+def direction_of_cones(lanes: Lanes) -> Vec:
+    """Return h'(u + W^-2 (G dx + one_minus_sigma r)), summed over the cones."""
+    start, h, r, ds, dz, u, Gdx, one_minus_sigma = (
+        lanes.cone_start, lanes.cone_h, lanes.cone_r, lanes.ds, lanes.dz, lanes.u, lanes.Gdx, lanes.one_minus_sigma
+    )  # fmt: skip
     found = splat(0.0)
-    for i in range(w.cone_rows):
-        store(ds, i, load(Gdx, i) + keep * load(r, i))
-    for k in range(w.cones):
-        weigh(w.nt, start[k], start[k + 1], load(w.eta, k), ds, dz)
-    for i in range(w.cone_rows):
+    for i in range(lanes.cone_rows):
+        store(ds, i, load(Gdx, i) + one_minus_sigma * load(r, i))
+    for k in range(lanes.cones):
+        weigh(lanes.nt, start[k], start[k + 1], load(lanes.eta, k), ds, dz)
+    for i in range(lanes.cone_rows):
         found += load(h, i) * (load(u, i) + load(dz, i))
     return found
 
 
 @inner
-def measure_step_of_cones(w: Lanes) -> Vec:
+def measure_step_of_cones(lanes: Lanes) -> Vec:
     """Compute ds := W^-1 ds and dz := W dz = c - W^-1 ds; return 1 / (step length to the boundary)."""
-    start, q, ds, dz, c, lam, longest = w.cone_start, w.nt, w.ds, w.dz, w.c, w.lam, splat(0.0)
-    for i in range(w.cone_rows):
-        store(ds, i, slack_step(w, i))
-    for k in range(w.cones):
+    start, q, ds, dz, c, lam, longest = lanes.cone_start, lanes.nt, lanes.ds, lanes.dz, lanes.c, lanes.lam, splat(0.0)
+    for i in range(lanes.cone_rows):
+        store(ds, i, slack_step(lanes, i))
+    for k in range(lanes.cones):
         a, e = start[k], start[k + 1]
-        scale(q, a, e, -1.0, 1.0 / load(w.eta, k), ds, ds)
+        scale(q, a, e, -1.0, 1.0 / load(lanes.eta, k), ds, ds)
         for i in range(a, e):
             store(dz, i, load(c, i) - load(ds, i))
         longest = largest(largest(longest_step(lam, a, e, ds), longest_step(lam, a, e, dz)), longest)
@@ -183,19 +192,25 @@ def measure_step_of_cones(w: Lanes) -> Vec:
 
 
 @leaf
-def slack_step(w: Lanes, i: int) -> Vec:
+def slack_step(lanes: Lanes, i: int) -> Vec:
     """Return ds in row i of a second-order cone."""
-    change, g = w.change, load(w.Gdx, i)
-    return change * (load(w.b, i) - load(w.Gx2, i)) - g - w.keep * load(w.r_equal, i)
+    dtau, g = lanes.dtau, load(lanes.Gdx, i)
+    return dtau * (load(lanes.cone_h, i) - load(lanes.Gx2, i)) - g - lanes.one_minus_sigma * load(lanes.cone_r, i)
 
 
 @inner
-def correct_cones(w: Lanes) -> None:
-    """c := -lam + lam \\ (sigma mu e - (W^-1 ds) o (W dz)), -lam in fresh lanes; u := W^-1 c; v := u + W^-2 keep r."""
-    start, q, lam, c, u, v, ds, dz = w.cone_start, w.nt, w.lam, w.c, w.u, w.v, w.ds, w.dz
-    keep, target, fresh = w.keep, w.target, w.fresh > 0.5
-    for k in range(w.cones):
-        a, e, eta = start[k], start[k + 1], load(w.eta, k)
+def correct_cones(lanes: Lanes) -> None:
+    """Compute c, u and v of the corrector.
+
+    c := -lam + lam \\ (sigma mu e - (W^-1 ds) o (W dz)), -lam in fresh lanes
+    u := W^-1 c,   v := u + (1 - sigma) W^-2 r
+    """
+    start, q, lam, c, u, v, ds, dz = (
+        lanes.cone_start, lanes.nt, lanes.lam, lanes.c, lanes.u, lanes.rhs, lanes.ds, lanes.dz
+    )  # fmt: skip
+    one_minus_sigma, target, fresh = lanes.one_minus_sigma, lanes.sigma_mu, lanes.fresh > 0.5
+    for k in range(lanes.cones):
+        a, e, eta = start[k], start[k + 1], load(lanes.eta, k)
         s0, z0, l0 = load(ds, a), load(dz, a), load(lam, a)
         first, along = target - s0 * z0, splat(0.0)
         for i in range(a + 1, e):
@@ -209,46 +224,46 @@ def correct_cones(w: Lanes) -> None:
             ci = -(s0 * load(dz, i) + z0 * load(ds, i) + c0 * li) / l0
             store(c, i, select(fresh, 0.0, ci) - li)
         scale(q, a, e, -1.0, 1.0 / eta, c, u)
-        weigh(q, a, e, eta, w.r_equal, v)
+        weigh(q, a, e, eta, lanes.cone_r, v)
         for i in range(a, e):
-            store(v, i, load(u, i) + keep * load(v, i))
+            store(v, i, load(u, i) + one_minus_sigma * load(v, i))
 
 
 @inner
-def advance_cones(w: Lanes) -> Vec:
+def advance_cones(lanes: Lanes) -> Vec:
     """Update slacks, multipliers and G x, where dz holds W dz; return the smallest s_0 - |s_1| of all cones."""
-    start, size, change = w.cone_start, w.size, w.change
-    for k in range(w.cones):
-        scale(w.nt, start[k], start[k + 1], -1.0, 1.0 / load(w.eta, k), w.dz, w.dz)
-    for i in range(w.cone_rows):
-        store(w.cone_s, i, load(w.cone_s, i) + size * slack_step(w, i))
-        store(w.y, i, load(w.y, i) + size * load(w.dz, i))
-        store(w.Gx, i, load(w.Gx, i) + size * (load(w.Gdx, i) + change * load(w.Gx2, i)))
-    return depth_in_cones(w, w.cone_s)
+    start, alpha, dtau = lanes.cone_start, lanes.alpha, lanes.dtau
+    for k in range(lanes.cones):
+        scale(lanes.nt, start[k], start[k + 1], -1.0, 1.0 / load(lanes.eta, k), lanes.dz, lanes.dz)
+    for i in range(lanes.cone_rows):
+        store(lanes.cone_s, i, load(lanes.cone_s, i) + alpha * slack_step(lanes, i))
+        store(lanes.y, i, load(lanes.y, i) + alpha * load(lanes.dz, i))
+        store(lanes.Gx, i, load(lanes.Gx, i) + alpha * (load(lanes.Gdx, i) + dtau * load(lanes.Gx2, i)))
+    return depth_in_cones(lanes, lanes.cone_s)
 
 
 @inner
-def depth_in_cones(w: Lanes, v: Matrix) -> Vec:
+def depth_in_cones(lanes: Lanes, v: Matrix) -> Vec:
     """Return the smallest v_0 - |v_1| of all cones."""
     found = splat(1e300)
-    for k in range(w.cones):
-        a = w.cone_start[k]
-        found = smallest(load(v, a) - root(tail_square(v, a, w.cone_start[k + 1])), found)
+    for k in range(lanes.cones):
+        a = lanes.cone_start[k]
+        found = smallest(load(v, a) - root(tail_square(v, a, lanes.cone_start[k + 1])), found)
     return found
 
 
 @inner
-def fill_cones(w: Lanes, lane: int) -> None:
+def fill_cones(lanes: Lanes, lane: int) -> None:
     """Set s = z = e in a lane, with all that `measure_cones` computes except the residual of the gradient."""
-    n = w.n
-    for k in range(w.cones):
-        a, e = w.cone_start[k], w.cone_start[k + 1]
-        w.eta[k, lane] = 1.0
+    n = lanes.n
+    for k in range(lanes.cones):
+        a, e = lanes.cone_start[k], lanes.cone_start[k + 1]
+        lanes.eta[k, lane] = 1.0
         for i in range(a, e):
-            one, h = 1.0 if i == a else 0.0, w.b[i, lane]
-            w.cone_s[i, lane] = w.y[i, lane] = w.lam[i, lane] = w.nt[i, lane] = one
-            w.c[i, lane] = w.u[i, lane] = -one
-            w.r_equal[i, lane], w.v[i, lane], w.o[i, lane] = one - h, -h, h
-            w.W[i, lane] = 1.0 - 2.0 * one
+            one, h = 1.0 if i == a else 0.0, lanes.cone_h[i, lane]
+            lanes.cone_s[i, lane] = lanes.y[i, lane] = lanes.lam[i, lane] = lanes.nt[i, lane] = one
+            lanes.c[i, lane] = lanes.u[i, lane] = -one
+            lanes.cone_r[i, lane], lanes.rhs[i, lane], lanes.constant_rhs[i, lane] = one - h, -h, h
+            lanes.W[i, lane] = 1.0 - 2.0 * one
         for j in range(n):
-            w.B[k * n + j, lane] = w.A[a * n + j]
+            lanes.B[k * n + j, lane] = lanes.A[a * n + j]

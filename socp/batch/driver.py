@@ -79,11 +79,11 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
     sides, cones, cone_rows = int(has.sum()), shape.cone_start.size - 1, int(shape.cone_start[-1])
     rows = {
         "q": n, "h": sides, "b": N, "unit": N, "dual_unit": n, "x": n, "y": N, "s": sides, "z": sides, "Gx": N, "Px": n,
-        "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "v": N, "o": N, "e": sides,
-        "es": sides, "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n,
+        "rd": n, "r": sides, "r_equal": N, "inverse_sz": sides, "inverse_s": sides, "W": N, "rhs": N, "constant_rhs": N,
+        "dz_relative": sides, "ds_relative": sides, "dx": n, "Gdx": N, "x2": n, "Gx2": N, "C": n * n, "T": n * n,
         "pivots": n, "P_own": 0 if shared else n * n, "A_own": 0 if shared else m * n, "eta": cones, "B": cones * n,
-        **dict.fromkeys(("rhs", "residual", "product"), n),
-        **dict.fromkeys(("cone_s", "lam", "nt", "c", "u", "ds", "dz"), cone_rows),
+        **dict.fromkeys(("kept_rhs", "residual", "product"), n),
+        **dict.fromkeys(("cone_h", "cone_r", "cone_s", "lam", "nt", "c", "u", "ds", "dz"), cone_rows),
     }  # fmt: skip
     work = Lanes(
         m=m, n=n, sides=sides, first=np.append(0, np.cumsum(has.sum(axis=1))), equal=equal.astype(np.int64),
@@ -104,10 +104,10 @@ def lanes_for(batch: Batch, shape: Shape, settings: Settings, equalities_apart: 
 
 
 @kernel
-def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
+def take_matrices(batch: Batch, lanes: Lanes, p: int) -> None:
     """Load P and A of program `p` as D P D and E A D with largest entries near one; E is constant within a cone."""
-    m, n, D, E, P, A, cone_start = w.m, w.n, w.D, w.E, w.P, w.A, w.cone_start
-    rows, columns = w.spans.rows, w.spans.columns
+    m, n, D, E, P, A, cone_start = lanes.m, lanes.n, lanes.D, lanes.E, lanes.P, lanes.A, lanes.cone_start
+    rows, columns = lanes.spans.rows, lanes.spans.columns
     D[:], E[:] = 1.0, 1.0
     own_P, own_A = batch.P[min(p, batch.P.shape[0] - 1)], batch.A[min(p, batch.A.shape[0] - 1)]
     for j in range(n):
@@ -150,73 +150,73 @@ def take_matrices(batch: Batch, w: Lanes, p: int) -> None:
 
 
 @kernel
-def run(batch: Batch, w: Lanes, begin: int, end: int) -> int:
+def run(batch: Batch, lanes: Lanes, begin: int, end: int) -> int:
     """Solve programs begin:end of the batch; return the number of steps."""
     following, live, steps = begin, 0, 0
-    who, age = w.who, w.age
+    who, age = lanes.who, lanes.age
     for lane in range(LANES):
         who[lane] = -1
     while True:
         if live > 0:
-            measure(w)
-        w.any_fresh = w.any_refine = 0
-        warm, w.fresh = False, splat(0.0)
+            measure(lanes)
+        lanes.any_fresh = lanes.any_refine = 0
+        warm, lanes.fresh = False, splat(0.0)
         for lane in range(LANES):
             if who[lane] >= 0:
                 age[lane] += 1
-                code = judge(batch, w, lane)
+                code = judge(batch, lanes, lane)
                 if code >= 0:
-                    write_answer(batch, w, lane, code)
+                    write_answer(batch, lanes, lane, code)
                     who[lane] = -1
                     live -= 1
                 else:  # Refine from now on if the gradient's residual is too large and has grown, by rounding.
-                    tau, dual = w.tau[lane], w.dual[lane]
-                    if dual > 2.0 * w.last_dual[lane] and dual > w.tol * (
-                        tau * w.objective_unit[lane] + w.dual_size[lane]
+                    tau, dual = lanes.tau[lane], lanes.dual[lane]
+                    if dual > 2.0 * lanes.last_dual[lane] and dual > lanes.tol * (
+                        tau * lanes.objective_unit[lane] + lanes.dual_size[lane]
                     ):
-                        w.refine = put(w.refine, lane, 1.0)
-                    w.last_dual = put(w.last_dual, lane, dual)
-                    if w.refine[lane] > 0.0:
-                        w.any_refine = 1
+                        lanes.refine = put(lanes.refine, lane, 1.0)
+                    lanes.last_dual = put(lanes.last_dual, lane, dual)
+                    if lanes.refine[lane] > 0.0:
+                        lanes.any_refine = 1
             if who[lane] < 0 and following < end:
-                fill(batch, w, lane, following)
-                warm = start_warm(batch, w, lane, following) or warm
+                fill(batch, lanes, lane, following)
+                warm = start_warm(batch, lanes, lane, following) or warm
                 following += 1
                 live += 1
         if live == 0:
             return steps
         if warm:
-            measure(w)  # Only warm lanes have changed; fresh lanes differ by rounding, and are filled again.
+            measure(lanes)  # Only warm lanes have changed; fresh lanes differ by rounding, and are filled again.
             for lane in range(LANES):
-                if w.fresh[lane] > 0.0:
-                    fill(batch, w, lane, who[lane])
-        step(w)
+                if lanes.fresh[lane] > 0.0:
+                    fill(batch, lanes, lane, who[lane])
+        step(lanes)
         steps += 1
 
 
 @inner
-def judge(batch: Batch, w: Lanes, lane: int) -> int:
+def judge(batch: Batch, lanes: Lanes, lane: int) -> int:
     """Return the code with which the program in a lane ends, or -1 if it continues."""
-    tau, xPx, qx, hz = w.tau[lane], w.xPx[lane], w.qx[lane], w.hz[lane] - w.overlap[lane]
-    rows, dual, bounds = w.rows[lane], w.dual[lane], w.bounds[lane]
-    if not (w.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
+    tau, xPx, qx, hz = lanes.tau[lane], lanes.xPx[lane], lanes.qx[lane], lanes.hz[lane] - lanes.overlap[lane]
+    rows, dual, bounds = lanes.rows[lane], lanes.dual[lane], lanes.bounds[lane]
+    if not (lanes.mu[lane] < 1e100 and abs(xPx + qx + hz) < np.inf):
         return FAILED
-    tol, tol_abs, unit = w.tol, w.tol_abs * tau, w.objective_unit[lane]
+    tol, tol_abs, unit = lanes.tol, lanes.tol_abs * tau, lanes.objective_unit[lane]
     primal, below = (0.5 * xPx / tau + qx) / tau, (-0.5 * xPx / tau - hz) / tau
-    gap = max(abs(primal - below), HIDDEN * w.hidden[lane] / tau / tau)
+    gap = max(abs(primal - below), HIDDEN * lanes.hidden[lane] / tau / tau)
     if (
-        rows <= min(tol * (tau + w.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
-        and w.equal_rows[lane] <= min(tol * (tau + w.equal_size[lane]), tol_abs)
-        and dual <= min(tol * (tau * unit + w.dual_size[lane]), tol_abs)
-        and gap <= min(tol * (unit + max(abs(primal), abs(below))), w.tol_abs)
+        rows <= min(tol * (tau + lanes.rows_size[lane]), tol_abs) and bounds <= min(tol * tau, tol_abs)
+        and lanes.equal_rows[lane] <= min(tol * (tau + lanes.equal_size[lane]), tol_abs)
+        and dual <= min(tol * (tau * unit + lanes.dual_size[lane]), tol_abs)
+        and gap <= min(tol * (unit + max(abs(primal), abs(below))), lanes.tol_abs)
     ):  # fmt: skip
         return OPTIMAL
     # Rays in the caller's units.  Certificates are tested outside; a program whose objective falls is solved alone.
-    if hz < 0.0 and w.ray_dual[lane] <= -w.tol_infeasible * hz:
+    if hz < 0.0 and lanes.ray_dual[lane] <= -lanes.tol_infeasible * hz:
         return PRIMAL_INFEASIBLE
-    if qx < 0.0 and max(w.ray_rows[lane], w.ray_P[lane]) <= -w.tol_infeasible * qx:
+    if qx < 0.0 and max(lanes.ray_rows[lane], lanes.ray_P[lane]) <= -lanes.tol_infeasible * qx:
         return FAILED
-    return MAX_ITERATIONS if w.age[lane] > w.max_iter else -1
+    return MAX_ITERATIONS if lanes.age[lane] > lanes.max_iter else -1
 
 
 @inner
@@ -231,81 +231,89 @@ def unit_of(batch: Batch, i: int) -> float:
 
 
 @inner
-def write_answer(batch: Batch, w: Lanes, lane: int, code: int) -> None:
+def write_answer(batch: Batch, lanes: Lanes, lane: int, code: int) -> None:
     """Write the point of a lane, or its ray, to the batch in the caller's units."""
-    p, m, n = w.who[lane], w.m, w.n
-    size = w.tau[lane]
+    p, m, n = lanes.who[lane], lanes.m, lanes.n
+    size = lanes.tau[lane]
     if code == PRIMAL_INFEASIBLE:
-        size = -w.hz[lane]
-    x, y, rows, columns = batch.x[p], batch.y[p], w.spans.rows, w.spans.columns
+        size = -lanes.hz[lane]
+    x, y, rows, columns = batch.x[p], batch.y[p], lanes.spans.rows, lanes.spans.columns
     for j in range(n):
-        x[columns[j]] = w.x[j, lane] / (size * w.dual_unit[j, lane])
+        x[columns[j]] = lanes.x[j, lane] / (size * lanes.dual_unit[j, lane])
     for i in range(m + n):
-        y[rows[i]] = w.y[i, lane] / (size * w.unit[i, lane])
+        y[rows[i]] = lanes.y[i, lane] / (size * lanes.unit[i, lane])
     first = batch.m - batch.s.shape[1]
-    for i in range(w.cone_rows):
-        batch.s[p, rows[i] - first] = w.cone_s[i, lane] * w.unit[i, lane] / size
-    batch.code[p], batch.iterations[p] = code, w.age[lane] - 1
+    for i in range(lanes.cone_rows):
+        batch.s[p, rows[i] - first] = lanes.cone_s[i, lane] * lanes.unit[i, lane] / size
+    batch.code[p], batch.iterations[p] = code, lanes.age[lane] - 1
 
 
 @inner
-def fill(batch: Batch, w: Lanes, lane: int, p: int) -> None:
+def fill(batch: Batch, lanes: Lanes, lane: int, p: int) -> None:
     """Load program `p` into a lane at x = 0, s = z = tau = kappa = 1, with all that `measure` computes there."""
-    m, n, D, E = w.m, w.n, w.D, w.E
-    rows, columns = w.spans.rows, w.spans.columns
-    if not w.shared:
-        take_matrices(batch, w, p)
+    m, n, D, E = lanes.m, lanes.n, lanes.D, lanes.E
+    rows, columns = lanes.spans.rows, lanes.spans.columns
+    if not lanes.shared:
+        take_matrices(batch, lanes, p)
         for i in range(n * n):
-            w.P_own[i, lane] = w.P[i]
+            lanes.P_own[i, lane] = lanes.P[i]
         for i in range(m * n):
-            w.A_own[i, lane] = w.A[i]
+            lanes.A_own[i, lane] = lanes.A[i]
     q, l, u = (
-        batch.q[min(p, batch.q.shape[0] - 1)],
-        batch.l[min(p, batch.l.shape[0] - 1)],
-        batch.u[min(p, batch.u.shape[0] - 1)],
-    )
-    w.objective_unit = put(w.objective_unit, lane, unit_of(batch, p))
+        batch.q[min(p, batch.q.shape[0] - 1)], batch.l[min(p, batch.l.shape[0] - 1)], batch.u[min(p, batch.u.shape[0] -
+        1)]
+    )  # fmt: skip
+    lanes.objective_unit = put(lanes.objective_unit, lane, unit_of(batch, p))
     for j in range(n):
-        w.q[j, lane] = w.rd[j, lane] = D[j] * q[columns[j]]
-        w.dual_unit[j, lane] = 1.0 / D[j]
-        w.Px[j, lane] = w.x[j, lane] = 0.0
+        lanes.q[j, lane] = lanes.rd[j, lane] = D[j] * q[columns[j]]
+        lanes.dual_unit[j, lane] = 1.0 / D[j]
+        lanes.Px[j, lane] = lanes.x[j, lane] = 0.0
     for i in range(m + n):
         scale = E[i] if i < m else 1.0 / D[i - m]
-        w.unit[i, lane] = 1.0 / scale
-        w.Gx[i, lane] = w.y[i, lane] = 0.0
+        lanes.unit[i, lane] = 1.0 / scale
+        lanes.Gx[i, lane] = lanes.y[i, lane] = 0.0
         lower, upper, weight, v, o, yi = l[rows[i]], u[rows[i]], RHO if i >= m else 0.0, 0.0, 0.0, 0.0
-        if w.equal[i]:
+        if lanes.equal[i]:
             b = scale * lower
-            w.b[i, lane], w.r_equal[i, lane] = b, -b
+            lanes.b[i, lane], lanes.r_equal[i, lane] = b, -b
             weight, v, o = weight + 1.0 / DELTA, -b / DELTA, b / DELTA
-        for k in range(w.first[i], w.first[i + 1]):
-            sign = w.sign[k]
+        for k in range(lanes.first[i], lanes.first[i + 1]):
+            sign = lanes.sign[k]
             h = sign * scale * (upper if sign > 0.0 else lower)
-            w.h[k, lane], w.r[k, lane] = h, 1.0 - h
-            w.s[k, lane] = w.z[k, lane] = w.inverse_s[k, lane] = w.inverse_sz[k, lane] = 1.0
+            lanes.h[k, lane], lanes.r[k, lane] = h, 1.0 - h
+            lanes.s[k, lane] = lanes.z[k, lane] = lanes.inverse_s[k, lane] = lanes.inverse_sz[k, lane] = 1.0
             weight, v, o, yi = weight + 1.0, v - sign * h, o + sign * h, yi + sign
-        w.W[i, lane], w.v[i, lane], w.o[i, lane] = weight, v, o
-        if i < w.cone_rows:
-            w.b[i, lane] = scale * upper
+        lanes.W[i, lane], lanes.rhs[i, lane], lanes.constant_rhs[i, lane] = weight, v, o
+        if i < lanes.cone_rows:
+            lanes.cone_h[i, lane] = scale * upper
         elif yi != 0.0:  # rd = q + G'y
-            add_row(w, lane, i, yi)
-    if w.cones:
-        fill_cones(w, lane)
-        for k in range(w.cones):
-            add_row(w, lane, w.cone_start[k], 1.0)
-    w.tau, w.kappa, w.fresh = put(w.tau, lane, 1.0), put(w.kappa, lane, 1.0), put(w.fresh, lane, 1.0)
-    w.xPx, w.qx, w.hz, w.mu = put(w.xPx, lane, 0.0), put(w.qx, lane, 0.0), put(w.hz, lane, 0.0), put(w.mu, lane, 0.0)
-    w.refine, w.last_dual = put(w.refine, lane, 0.0), put(w.last_dual, lane, np.inf)
-    w.who[lane], w.age[lane], w.any_fresh = p, 0, 1
+            add_row(lanes, lane, i, yi)
+    if lanes.cones:
+        fill_cones(lanes, lane)
+        for k in range(lanes.cones):
+            add_row(lanes, lane, lanes.cone_start[k], 1.0)
+    lanes.tau, lanes.kappa, lanes.fresh = (
+        put(lanes.tau, lane, 1.0),
+        put(lanes.kappa, lane, 1.0),
+        put(lanes.fresh, lane, 1.0),
+    )
+    lanes.xPx, lanes.qx, lanes.hz, lanes.mu = (
+        put(lanes.xPx, lane, 0.0),
+        put(lanes.qx, lane, 0.0),
+        put(lanes.hz, lane, 0.0),
+        put(lanes.mu, lane, 0.0),
+    )
+    lanes.refine, lanes.last_dual = put(lanes.refine, lane, 0.0), put(lanes.last_dual, lane, np.inf)
+    lanes.who[lane], lanes.age[lane], lanes.any_fresh = p, 0, 1
 
 
 @inner
-def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
+def start_warm(batch: Batch, lanes: Lanes, lane: int, p: int) -> bool:
     """Move a lane to its given starting point, with s, z >= `WARM_MARGIN`; return False if it has no finite one."""
     if p >= batch.x_start.shape[0]:
         return False
-    m, n, x, y, total = w.m, w.n, batch.x_start[p], batch.y_start[p], 0.0
-    rows, columns = w.spans.rows, w.spans.columns
+    m, n, x, y, total = lanes.m, lanes.n, batch.x_start[p], batch.y_start[p], 0.0
+    rows, columns = lanes.spans.rows, lanes.spans.columns
     for j in range(n):
         total += 0.0 * x[j]
     for i in range(m + n):
@@ -313,31 +321,31 @@ def start_warm(batch: Batch, w: Lanes, lane: int, p: int) -> bool:
     if total != 0.0:  # The total is NaN: an entry is not finite.
         return False
     for j in range(n):
-        w.x[j, lane] = x[columns[j]] * w.dual_unit[j, lane]
+        lanes.x[j, lane] = x[columns[j]] * lanes.dual_unit[j, lane]
     for i in range(m + n):
-        g, yi = 0.0, y[rows[i]] * w.unit[i, lane]
+        g, yi = 0.0, y[rows[i]] * lanes.unit[i, lane]
         if i >= m:
-            g = w.x[i - m, lane]
+            g = lanes.x[i - m, lane]
         else:  # `fill` has loaded A.
             for j in range(n):
-                g += w.A[i * n + j] * w.x[j, lane]
-        w.Gx[i, lane] = g
-        w.y[i, lane] = yi if w.equal[i] else 0.0
-        for k in range(w.first[i], w.first[i + 1]):
-            sign = w.sign[k]
-            w.s[k, lane] = max(w.h[k, lane] - sign * g, WARM_MARGIN)
-            w.z[k, lane] = max(sign * yi, WARM_MARGIN)
-            w.y[i, lane] += sign * w.z[k, lane]
-    w.kappa, w.fresh = put(w.kappa, lane, WARM_MARGIN * WARM_MARGIN), put(w.fresh, lane, 0.0)
+                g += lanes.A[i * n + j] * lanes.x[j, lane]
+        lanes.Gx[i, lane] = g
+        lanes.y[i, lane] = yi if lanes.equal[i] else 0.0
+        for k in range(lanes.first[i], lanes.first[i + 1]):
+            sign = lanes.sign[k]
+            lanes.s[k, lane] = max(lanes.h[k, lane] - sign * g, WARM_MARGIN)
+            lanes.z[k, lane] = max(sign * yi, WARM_MARGIN)
+            lanes.y[i, lane] += sign * lanes.z[k, lane]
+    lanes.kappa, lanes.fresh = put(lanes.kappa, lane, WARM_MARGIN * WARM_MARGIN), put(lanes.fresh, lane, 0.0)
     return True
 
 
 @inner
-def add_row(w: Lanes, lane: int, i: int, yi: float) -> None:
+def add_row(lanes: Lanes, lane: int, i: int, yi: float) -> None:
     """rd += yi G_i in one lane."""
-    m, n = w.m, w.n
+    m, n = lanes.m, lanes.n
     if i >= m:
-        w.rd[i - m, lane] += yi
+        lanes.rd[i - m, lane] += yi
     else:
         for j in range(n):
-            w.rd[j, lane] += yi * w.A[i * n + j]
+            lanes.rd[j, lane] += yi * lanes.A[i * n + j]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from ..derivatives.cones import linearize, linearize_many
-from ..method.run import RAYS
+from ..method.ray_search import RAYS
 from ..problem.checks import ProgramError
 from ..problem.settings import Settings
 from ..problem.solution import TIMINGS, TRACE, Gradient, KeepsProgram, Solution, Tangent

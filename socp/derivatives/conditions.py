@@ -64,61 +64,68 @@ class Conditions(Structure):
 
 
 @deferred_kernel
-def differentiate(w: Conditions, begin: int, end: int) -> None:
+def differentiate(conditions: Conditions, begin: int, end: int) -> None:
     """Run `find_point` and `solve_conditions` for programs begin:end."""
     for i in range(begin, end):
-        find_point(w, i)
-        solve_conditions(w, i)
+        find_point(conditions, i)
+        solve_conditions(conditions, i)
 
 
 @deferred_kernel
-def find_point(w: Conditions, i: int) -> None:
+def find_point(conditions: Conditions, i: int) -> None:
     """Make Newton steps from the answer of program i; refactor if a step with the old factors is too slow."""
-    n, r, sides, answer, last = w.n, w.r, w.sides, w.answer[i], w.answer.shape[1] - 2
-    limits = w.limits[min(i, w.limits.shape[0] - 1)]
+    n, r, sides, answer, last = (
+        conditions.n, conditions.r, conditions.sides, conditions.answer[i], conditions.answer.shape[1] - 2
+    )  # fmt: skip
+    limits = conditions.limits[min(i, conditions.limits.shape[0] - 1)]
     answer[last] = 0.0
-    copy(answer[:n], w.x)
+    copy(answer[:n], conditions.x)
     copy(answer[n : n + r], sides.w)
-    multiply_rows(w, i, w.x, w.values)
-    copy(w.values, sides.a)
-    is_strict = begin_at(sides, limits[:r], limits[r:], answer[n + 2 * r : last], w.v)
+    multiply_rows(conditions, i, conditions.x, conditions.values)
+    copy(conditions.values, sides.a)
+    is_strict = begin_at(sides, limits[:r], limits[r:], answer[n + 2 * r : last], conditions.v)
     answer[last + 1] = 1.0 if is_strict or sides.mu > 0.0 else 0.0
-    size = conditions_at(w, i, w.x, w.v, w.values)
-    scale = 1.0 + max(norm_within(w.c[min(i, w.c.shape[0] - 1)], 0, n), norm_within(w.image, 0, n))
+    size = conditions_at(conditions, i, conditions.x, conditions.v, conditions.values)
+    scale = 1.0 + max(
+        norm_within(conditions.c[min(i, conditions.c.shape[0] - 1)], 0, n), norm_within(conditions.image, 0, n)
+    )
     for j in range(r):
         if sides.low[j] > -math.inf or sides.up[j] < math.inf:
-            scale = max(scale, 1.0 + abs(w.values[j]), 1.0 + abs(sides.origin[j]))
-    factor_conditions(w, i)
+            scale = max(scale, 1.0 + abs(conditions.values[j]), 1.0 + abs(sides.origin[j]))
+    factor_conditions(conditions, i)
     for _ in range(STEPS):
-        if not (size > ON_PATH * scale and w.pivot > PIVOT):
+        if not (size > ON_PATH * scale and conditions.pivot > PIVOT):
             break
-        correct(w, i)
+        correct(conditions, i)
         share, now = 1.0, math.inf
         while share >= SAME:
-            advance(w, i, share)
-            now = conditions_at(w, i, w.new_x, w.new_v, w.new_values)
+            advance(conditions, i, share)
+            now = conditions_at(conditions, i, conditions.new_x, conditions.new_v, conditions.new_values)
             if now < size:
                 break
             share *= 0.5
         if not now < size:
-            conditions_at(w, i, w.x, w.v, w.values)
+            conditions_at(conditions, i, conditions.x, conditions.v, conditions.values)
             break
-        accept(w)
+        accept(conditions)
         if now > SLOW * size:
-            factor_conditions(w, i)
+            factor_conditions(conditions, i)
         size = now
-    if w.pivot > PIVOT:
-        answer[last] = w.pivot if sides.mu == 0.0 or size <= SAME * scale else -1.0
-        copy(w.x, answer[:n])
+    if conditions.pivot > PIVOT:
+        answer[last] = conditions.pivot if sides.mu == 0.0 or size <= SAME * scale else -1.0
+        copy(conditions.x, answer[:n])
         copy(sides.w, answer[n : n + r])
         copy(sides.share, answer[n + r : n + 2 * r])
 
 
 @deferred_kernel
-def solve_conditions(w: Conditions, i: int) -> None:
+def solve_conditions(conditions: Conditions, i: int) -> None:
     """Replace (a, b) of program i by (u, dw) at its point; the quality becomes 0 if a residual remains."""
-    n, r, right, share, last = w.n, w.r, w.right[i], w.answer[i, w.n + w.r :], w.answer.shape[1] - 2
-    if not w.answer[i, last] > 0.0:
+    n, r, right, share, last = (
+        conditions.n, conditions.r, conditions.right[i], conditions.answer[i, conditions.n + conditions.r :],
+        conditions.answer.shape[1] - 2
+    )  # fmt: skip
+    if not conditions.answer[i, last] > 0.0:
         return
     a, b = right[:n], right[n : n + r]
     for j in range(right.size - n - r):
@@ -127,73 +134,81 @@ def solve_conditions(w: Conditions, i: int) -> None:
     size = scale
     for turn in range(2):
         if turn == 1:
-            factor_conditions(w, i)
-            if not w.pivot > PIVOT:
+            factor_conditions(conditions, i)
+            if not conditions.pivot > PIVOT:
                 break
-        w.x[:], w.v[:], w.values[:], w.dual[:] = 0.0, 0.0, 0.0, 0.0
-        copy(a, w.left_x)
-        copy(b, w.left_v)
+        conditions.x[:], conditions.v[:], conditions.values[:], conditions.dual[:] = 0.0, 0.0, 0.0, 0.0
+        copy(a, conditions.left_x)
+        copy(b, conditions.left_v)
         size, before = scale, math.inf
         for _ in range(STEPS):
             if size <= REFINED * scale or not size < SLOW * before:
                 break
-            correct(w, i)
-            advance(w, i, 1.0)
-            accept(w)
-            before, size = size, residual_of(w, i, a, b)
+            correct(conditions, i)
+            advance(conditions, i, 1.0)
+            accept(conditions)
+            before, size = size, residual_of(conditions, i, a, b)
         if size <= SAME * scale:
-            copy(w.x, a)
-            copy(w.dual, b)
+            copy(conditions.x, a)
+            copy(conditions.dual, b)
             return
-    w.answer[i, last] = 0.0
+    conditions.answer[i, last] = 0.0
 
 
 @inner
-def advance(w: Conditions, i: int, share: float) -> None:
+def advance(conditions: Conditions, i: int, share: float) -> None:
     """Compute (new_x, new_v), the point `share` times the step further, and new_values = B new_x."""
-    x, step, new_x = w.x, w.step_x, w.new_x
-    for j in range(w.n):
+    x, step, new_x = conditions.x, conditions.step_x, conditions.new_x
+    for j in range(conditions.n):
         new_x[j] = x[j] + share * step[j]
-    v, step, new_v, values, new_values = w.v, w.step_v, w.new_v, w.values, w.new_values
-    multiply_rows(w, i, new_x, new_values)
-    for j in range(w.r):
+    v, step, new_v, values, new_values = (
+        conditions.v, conditions.step_v, conditions.new_v, conditions.values, conditions.new_values
+    )  # fmt: skip
+    multiply_rows(conditions, i, new_x, new_values)
+    for j in range(conditions.r):
         new_v[j] = v[j] + share * step[j] + (new_values[j] - values[j])
 
 
 @inner
-def accept(w: Conditions) -> None:
+def accept(conditions: Conditions) -> None:
     """(x, v) := (new_x, new_v)."""
-    copy(w.new_x, w.x)
-    copy(w.new_v, w.v)
-    copy(w.new_values, w.values)
+    copy(conditions.new_x, conditions.x)
+    copy(conditions.new_v, conditions.v)
+    copy(conditions.new_values, conditions.values)
 
 
 @inner
-def residual_of(w: Conditions, i: int, a: Floats, b: Floats) -> float:
+def residual_of(conditions: Conditions, i: int, a: Floats, b: Floats) -> float:
     """Compute `left`, the residual of (u, dv) = (x, v), and dual = (I - D) dv; return the largest entry of `left`."""
-    sides, theta, v, dual, turned, values, left = w.sides, w.sides.theta, w.v, w.dual, w.turned, w.values, w.left_v
+    sides, theta, v, dual, turned, values, left = (
+        conditions.sides, conditions.sides.theta, conditions.v, conditions.dual, conditions.turned, conditions.values,
+        conditions.left_v
+    )  # fmt: skip
     copy(v, turned)
     reflect(sides, sides.unit, turned, 1, False)
-    for j in range(w.r):
+    for j in range(conditions.r):
         turned[j] /= 1.0 + theta[j]
     reflect(sides, sides.unit, turned, 1, True)
-    for j in range(w.r):
+    for j in range(conditions.r):
         dual[j] = v[j] - turned[j]
         left[j] = b[j] - values[j] + turned[j]
-    multiply(w, i, w.x, dual)
-    left, image = w.left_x, w.image
-    for j in range(w.n):
+    multiply(conditions, i, conditions.x, dual)
+    left, image = conditions.left_x, conditions.image
+    for j in range(conditions.n):
         left[j] = a[j] - image[j]
-    return max(norm_within(left, 0, w.n), norm_within(w.left_v, 0, w.r))
+    return max(norm_within(left, 0, conditions.n), norm_within(conditions.left_v, 0, conditions.r))
 
 
 @inner
-def conditions_at(w: Conditions, i: int, x: Floats, v: Floats, values: Floats) -> float:
+def conditions_at(conditions: Conditions, i: int, x: Floats, v: Floats, values: Floats) -> float:
     """Compute `left`, the residual of the conditions at (x, v) with B x = `values`; return its Euclidean norm."""
-    n, r, c, left, left_v, image = w.n, w.r, w.c[min(i, w.c.shape[0] - 1)], w.left_x, w.left_v, w.image
-    a, low, up, origin = w.sides.a, w.sides.low, w.sides.up, w.sides.origin
-    project(w.sides, v)
-    multiply(w, i, x, w.sides.w)
+    n, r, c, left, left_v, image = (
+        conditions.n, conditions.r, conditions.c[min(i, conditions.c.shape[0] - 1)], conditions.left_x,
+        conditions.left_v, conditions.image
+    )  # fmt: skip
+    a, low, up, origin = conditions.sides.a, conditions.sides.low, conditions.sides.up, conditions.sides.origin
+    project(conditions.sides, v)
+    multiply(conditions, i, x, conditions.sides.w)
     for j in range(n):
         left[j] = -c[j] - image[j]
     for j in range(r):
@@ -203,65 +218,69 @@ def conditions_at(w: Conditions, i: int, x: Floats, v: Floats, values: Floats) -
 
 
 @inner
-def multiply(w: Conditions, i: int, x: Floats, dual: Floats) -> None:
+def multiply(conditions: Conditions, i: int, x: Floats, dual: Floats) -> None:
     """image := P x + B'dual."""
-    n, m, image, B = w.n, w.m, w.image, w.B[min(i, w.B.shape[0] - 1)]
-    multiply_symmetric_dense(n, w.P[min(i, w.P.shape[0] - 1)], x, image)
+    n, m, image, B = conditions.n, conditions.m, conditions.image, conditions.B[min(i, conditions.B.shape[0] - 1)]
+    multiply_symmetric_dense(n, conditions.P[min(i, conditions.P.shape[0] - 1)], x, image)
     for j in range(m):
         if dual[j] != 0.0:
             row, multiplier = B[j * n :], dual[j]
             for k in range(n):
                 image[k] += row[k] * multiplier
     bounds = dual[m:]
-    for j in range(w.r - m):
+    for j in range(conditions.r - m):
         image[j] += bounds[j]
 
 
 @inner
-def multiply_rows(w: Conditions, i: int, x: Floats, values: Floats) -> None:
+def multiply_rows(conditions: Conditions, i: int, x: Floats, values: Floats) -> None:
     """values := B x."""
-    n, m, B = w.n, w.m, w.B[min(i, w.B.shape[0] - 1)]
+    n, m, B = conditions.n, conditions.m, conditions.B[min(i, conditions.B.shape[0] - 1)]
     for j in range(m):
         values[j] = dot_within(B, j * n, x, 0, n)
-    if w.r > m:
+    if conditions.r > m:
         copy(x, values[m:])
 
 
 @inner
-def factor_conditions(w: Conditions, i: int) -> None:
+def factor_conditions(conditions: Conditions, i: int) -> None:
     """Factor the system with the D of `sides`; the pivot is 0 if it cannot be factored."""
-    n, theta, rows = w.n, w.theta, w.rows
-    P, B = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)]
-    sort_rows(w)
-    f, w.pivot = w.free, 0.0
-    if w.hard > f:
+    n, theta, rows = conditions.n, conditions.theta, conditions.rows
+    P, B = conditions.P[min(i, conditions.P.shape[0] - 1)], conditions.B[min(i, conditions.B.shape[0] - 1)]
+    sort_rows(conditions)
+    f, conditions.pivot = conditions.free, 0.0
+    if conditions.hard > f:
         return
-    for j in range(w.m):
-        if theta[j] > 0.0 or w.sides.cone[j] >= 0:
-            gather(B[j * n :], w.columns, rows[j * f : (j + 1) * f])
-    reflect(w.sides, w.unit, rows, f, False)
+    for j in range(conditions.m):
+        if theta[j] > 0.0 or conditions.sides.cone[j] >= 0:
+            gather(B[j * n :], conditions.columns, rows[j * f : (j + 1) * f])
+    reflect(conditions.sides, conditions.unit, rows, f, False)
     for g in range(f):
-        column = w.columns[g]
-        gather(P[column * n :], w.columns, w.H[g * f : (g + 1) * f])
-        if w.r > w.m:
-            w.H[g * f + g] += theta[w.m + column]
-    for g in range(w.hard):
-        copy(rows[w.held[g] * f :], w.C[g * f : (g + 1) * f])
-    for g in range(w.weighted):  # `rows` begins with the weighted rows, times the roots of their weights.
-        j = w.held[w.m - 1 - g]
+        column = conditions.columns[g]
+        gather(P[column * n :], conditions.columns, conditions.H[g * f : (g + 1) * f])
+        if conditions.r > conditions.m:
+            conditions.H[g * f + g] += theta[conditions.m + column]
+    for g in range(conditions.hard):
+        copy(rows[conditions.held[g] * f :], conditions.C[g * f : (g + 1) * f])
+    for g in range(conditions.weighted):  # `rows` begins with the weighted rows, times the roots of their weights.
+        j = conditions.held[conditions.m - 1 - g]
         root = math.sqrt(theta[j])
         for k in range(f):
             rows[g * f + k] = root * rows[j * f + k]
-    add_squares(f, w.weighted, 1.0, rows, w.H)
-    w.pivot = factor_saddle(f, w.hard, w.H, w.C, w.L, w.Y, w.S, w.room)
+    add_squares(f, conditions.weighted, 1.0, rows, conditions.H)
+    conditions.pivot = factor_saddle(
+        f, conditions.hard, conditions.H, conditions.C, conditions.L, conditions.Y, conditions.S, conditions.room
+    )
 
 
 @inner
-def sort_rows(w: Conditions) -> None:
+def sort_rows(conditions: Conditions) -> None:
     """Copy the weights; list free columns and hard rows, and from the list ends fixed columns and weighted rows."""
-    n, m, theta, columns, held, has_bounds = w.n, w.m, w.theta, w.columns, w.held, w.r > w.m
-    copy(w.sides.theta, theta)
-    copy(w.sides.unit, w.unit)
+    n, m, theta, columns, held, has_bounds = (
+        conditions.n, conditions.m, conditions.theta, conditions.columns, conditions.held, conditions.r > conditions.m
+    )  # fmt: skip
+    copy(conditions.sides.theta, theta)
+    copy(conditions.sides.unit, conditions.unit)
     free, hard, weighted = 0, 0, 0
     for j in range(n):
         is_free = not has_bounds or theta[m + j] * ON_PATH < 1.0
@@ -272,7 +291,7 @@ def sort_rows(w: Conditions) -> None:
             is_hard = theta[j] * ON_PATH >= 1.0  # An equation, within the accuracy of points of the path.
             held[hard if is_hard else m - 1 - weighted] = j
             hard, weighted = hard + is_hard, weighted + (not is_hard)
-    w.free, w.hard, w.weighted = free, hard, weighted
+    conditions.free, conditions.hard, conditions.weighted = free, hard, weighted
 
 
 @leaf
@@ -283,13 +302,15 @@ def gather(values: Floats, places: Ints, out: Floats) -> None:
 
 
 @inner
-def correct(w: Conditions, i: int) -> None:
+def correct(conditions: Conditions, i: int) -> None:
     """Compute step = (u, dv - B u) for the right-hand side `left`, with the current factors."""
-    n, m, f, theta, dual, bounds, has_bounds = w.n, w.m, w.free, w.theta, w.turned, w.left_v[w.m :], w.r > w.m
-    P, B, rows, columns, held = w.P[min(i, w.P.shape[0] - 1)], w.B[min(i, w.B.shape[0] - 1)], w.rows, w.columns, w.held
-    step, u, y, right = w.step_x, w.free_right[:f], w.free_right[f : f + w.hard], w.step_v
-    copy(w.left_x, step)
-    copy(w.left_v, right)
+    n, m, f, theta = conditions.n, conditions.m, conditions.free, conditions.theta
+    dual, bounds, has_bounds = conditions.turned, conditions.left_v[m:], conditions.r > m
+    P, B = conditions.P[min(i, conditions.P.shape[0] - 1)], conditions.B[min(i, conditions.B.shape[0] - 1)]
+    rows, columns, held, both = conditions.rows, conditions.columns, conditions.held, conditions.free_right
+    step, u, y, right = conditions.step_x, both[:f], both[f : f + conditions.hard], conditions.step_v
+    copy(conditions.left_x, step)
+    copy(conditions.left_v, right)
     for g in range(f, n):
         j = columns[g]
         value = bounds[j]
@@ -299,25 +320,34 @@ def correct(w: Conditions, i: int) -> None:
                 step[k] -= own[k] * value
             for k in range(m):
                 right[k] -= B[k * n + j] * value
-    reflect(w.sides, w.unit, right, 1, False)
+    reflect(conditions.sides, conditions.unit, right, 1, False)
     gather(step, columns, u)
     if has_bounds:
         for g in range(f):
             u[g] += theta[m + columns[g]] * bounds[columns[g]]
-    for g in range(w.weighted):
+    for g in range(conditions.weighted):
         j = held[m - 1 - g]
         row, factor = rows[g * f :], math.sqrt(theta[j]) * right[j]
         for k in range(f):
             u[k] += factor * row[k]
     gather(right, held, y)
-    solve_saddle(f, w.hard, w.C, w.L, w.Y, w.S, w.room, w.free_right)
+    solve_saddle(
+        f,
+        conditions.hard,
+        conditions.C,
+        conditions.L,
+        conditions.Y,
+        conditions.S,
+        conditions.room,
+        conditions.free_right,
+    )
     dual[:] = 0.0
-    for g in range(w.hard):
+    for g in range(conditions.hard):
         dual[held[g]] = y[g]
-    for g in range(w.weighted):
+    for g in range(conditions.weighted):
         j = held[m - 1 - g]
         dual[j] = math.sqrt(theta[j]) * dot_within(rows, g * f, u, 0, f) - theta[j] * right[j]
-    reflect(w.sides, w.unit, dual, 1, True)
+    reflect(conditions.sides, conditions.unit, dual, 1, True)
     if has_bounds:
         copy(bounds, step)
     for g in range(f):
@@ -325,13 +355,13 @@ def correct(w: Conditions, i: int) -> None:
         step[j] = u[g]
         if has_bounds:
             dual[m + j] = theta[m + j] * (u[g] - bounds[j])
-    left, image = w.left_x, w.image
+    left, image = conditions.left_x, conditions.image
     if f < n:
-        multiply(w, i, step, dual)
+        multiply(conditions, i, step, dual)
     for g in range(f, n):  # multiplier of a fixed variable: the residual of stationarity
         dual[m + columns[g]] = left[columns[g]] - image[columns[g]]
-    left = w.left_v
-    for j in range(w.r):
+    left = conditions.left_v
+    for j in range(conditions.r):
         right[j] = dual[j] - left[j]
 
 

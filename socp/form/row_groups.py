@@ -141,27 +141,28 @@ def reduce_orthant(groups: RowGroups, at: int, rhs: Floats, t: Floats, out: Floa
 
 @inner
 def recover_orthant(groups: RowGroups, at: int, rhs: Floats, t: Floats, reduced: Floats, out: Floats) -> None:
-    """out += (dx, dy, W dz) on x, y and the orthant, where reduced = (dx, dy, v); `reduced` and `t` are overwritten.
+    """out += (dx, dy, W dz) on x, y and the orthant, where reduced = (dx, dy, v).
 
-    The heaviest row of a group takes the remainder of the other rows.
+    A group with the representative rho has  rho dx = (v + t) / theta,  and its row i  dz_i = d_i rho dx / w_i - r_i in
+    scaled variables.  Each lighter row takes its part of v, which is moved from v to t so that v + t does not change;
+    the heaviest row takes what remains of v, so that sum_i d_i dz_i = v to the last bit.  Both v and t are overwritten.
     """
     variable, group, scaled, theta, heaviest = (
         groups.variable, groups.group, groups.scaled, groups.theta, groups.heaviest
     )  # fmt: skip
     for i in range(at):
         out[i] += reduced[i]
-    dz, rz, merged = out[at:], rhs[at:], reduced[at:]
+    dz, rz, v_left = out[at:], rhs[at:], reduced[at:]
     for i in range(variable.size):
         if group[i] < 0:
             dz[i] += scaled[i] * reduced[variable[i]] - rz[i]
             continue
         r = group[i]
         if heaviest[r] != i:
-            # rho dx = (v + t) / theta; the part of each lighter row is moved from v to t.
-            step = scaled[i] * (merged[r] + t[r]) / theta[r] - rz[i]
-            dz[i] += step
-            merged[r] -= scaled[i] * step
-            t[r] += scaled[i] * step
+            dz_i = scaled[i] * (v_left[r] + t[r]) / theta[r] - rz[i]
+            dz[i] += dz_i
+            v_left[r] -= scaled[i] * dz_i
+            t[r] += scaled[i] * dz_i
     for k in range(t.size):
         last = heaviest[k]
-        dz[last] += merged[k] / scaled[last]
+        dz[last] += v_left[k] / scaled[last]

@@ -221,79 +221,70 @@ def factor_and_solve(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
 
     Return the number of replaced pivots, or -1 if no delta gives finite factors.
     """
-    policy = kkt.policy
-    first, best, best_delta, best_solves = policy.delta, np.inf, policy.delta, np.inf
-    best_rank = (True, np.inf)  # (False, solves) of a good delta, (True, residual) of another
-    for trial in range(-1, policy.deltas.size):
-        if trial >= 2 and best_solves <= FEW_SOLVES:
-            break  # A good delta with few solves is found.
-        if trial >= 0 and is_late(kkt.until):
-            break
-        delta = first if trial < 0 else policy.deltas[trial]
-        if trial >= 0 and (delta == first or (trial > 0 and delta == policy.deltas[trial - 1])):
+    policy, in_use = kkt.policy, kkt.policy.delta
+    best, solves = factor_once(kkt, in_use, count, rhs, out, True)
+    is_good, few = best <= policy.good_excess, FEW_SOLVES if kkt.replaced_pivots == 0 else FEWER_SOLVES
+    if is_good and (solves <= few or policy.compared):
+        return kkt.replaced_pivots
+    best_delta, fewest = in_use, solves if is_good else np.inf  # fewest: solves with the best delta if it is good
+    for k in range(policy.deltas.size):
+        delta = policy.deltas[k]
+        if (k > 1 and fewest <= FEW_SOLVES) or is_late(kkt.until):
+            break  # A good delta with few solves is found, or time is over.
+        if delta == in_use or (k > 0 and delta == policy.deltas[k - 1]):
             continue
-        before = kkt.refinements
-        residual = factor_once(kkt, delta, count, rhs, out, trial < 0)
-        good, solves = residual <= policy.good_excess, (kkt.refinements - before) / count
-        few = FEW_SOLVES if trial >= 0 or kkt.replaced_pivots == 0 else FEWER_SOLVES
-        if good and (solves <= min(few, best_solves) or policy.compared):
+        residual, solves = factor_once(kkt, delta, count, rhs, out, False)
+        is_good = residual <= policy.good_excess
+        if is_good and (solves <= min(FEW_SOLVES, fewest) or policy.compared):
             return kkt.replaced_pivots
-        rank = (not good, solves if good else residual)
-        if rank < best_rank:
-            best, best_delta, best_rank = residual, delta, rank
-            best_solves = solves if good else np.inf
+        if solves < fewest if is_good else (fewest == np.inf and residual < best):
+            best, best_delta, fewest = residual, delta, solves if is_good else np.inf
     if not math.isfinite(best):
         return -1
     # Until the next comparison, residuals up to MUCH_WORSE times the best one of this comparison are good.
     policy.compared, policy.good_excess = True, max(1.0, MUCH_WORSE * best)
-    put_off = best_delta != first and best > 1.0 and policy.refinement_steps > 0  # GMRES was put off.
-    if policy.delta != best_delta or put_off:
+    needs_gmres = best_delta != in_use and best > 1.0 and policy.refinement_steps > 0  # Comparisons omit it.
+    if policy.delta != best_delta or needs_gmres:
         factor_once(kkt, best_delta, count, rhs, out, True)
     return kkt.replaced_pivots
 
 
 @inner
-def factor_once(kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
-    """Factor with regularization `delta` and solve; return the scaled residual of `solve`, or inf on failure."""
-    begin = clock()
+def factor_once(
+    kkt: KKT, delta: float, count: int, rhs: Floats, out: Floats, finish: bool
+) -> tuple[float, float]:  # fmt: skip
+    """Factor with regularization `delta` and solve; return the scaled residual and the refinement steps of `solve`.
+
+    The residual is infinite if the factorization fails.
+    """
+    begin, before = clock(), kkt.refinements
     kkt.policy.delta = delta
     kkt.replaced_pivots = factor_backend(kkt.factor_address, kkt, delta)
     kkt.factor_seconds += clock() - begin
-    return np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out, finish)
+    residual = np.inf if kkt.replaced_pivots < 0 else solve(kkt, count, rhs, out, finish)
+    return residual, (kkt.refinements - before) / count
 
 
 @inner
 def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float:
     """Solve K out = rhs with refinement, for one or two right-hand sides, stored one after the other.
 
+        out := 0,  residual := rhs;    out += M^-1 residual,  residual := rhs - K out,  until it is small or stalls
+
     Where refinement stalls, GMRES continues if `finish` is True; it is False while deltas are compared.  Return the
     largest residual divided by its limit, or infinity if a residual is NaN.
     """
-    begin, policy = clock(), kkt.policy
+    begin, policy, residual = clock(), kkt.policy, kkt.residual
     size, left = kkt.product.size, count
     for row in range(count):
         largest = norm_within(rhs, row * size, (row + 1) * size)
         kkt.rhs_norm[row] = largest if math.isfinite(largest) else 0.0
         kkt.residual_norm[row], kkt.scaled[row], kkt.solves[row], kkt.active[row] = np.inf, np.inf, 0, 1
-    residual = kkt.residual
     for i in range(count * size):
         out[i], residual[i] = 0.0, rhs[i]
     while left > 0:
-        if left == count:  # One call solves for all right-hand sides.
-            apply_backend(kkt.apply_address, kkt, count, residual[: count * size], out)
-        for row in range(count):
-            if left < count and kkt.active[row] != 0:
-                at, end = row * size, (row + 1) * size
-                apply_backend(kkt.apply_address, kkt, 1, residual[at:end], out[at:end])
-        left = 0
-        for row in range(count):
-            if row == count - 1 and policy.trusted and not policy.precise:
-                kkt.residual_norm[row], kkt.scaled[row], kkt.active[row] = 0.0, 0.0, 0
-            if kkt.active[row] != 0:
-                kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
-                left += kkt.active[row]
-                if row < count - 1:
-                    policy.trusted = kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
+        correct(kkt, count, left, out)
+        left = measure_active(kkt, count, rhs, out)
     worst = 0.0
     for row in range(count):
         stalled = GOOD_ENOUGH * kkt.rhs_norm[row] < kkt.residual_norm[row] < np.inf and kkt.scaled[row] > 1.0
@@ -304,6 +295,36 @@ def solve(kkt: KKT, count: int, rhs: Floats, out: Floats, finish: bool) -> float
         worst = max(worst, min(kkt.scaled[row], relative))
     kkt.solve_seconds += clock() - begin
     return worst
+
+
+@inner
+def correct(kkt: KKT, count: int, left: int, out: Floats) -> None:
+    """out += M^-1 residual for the `left` active ones of `count` right-hand sides; one call solves for all of them."""
+    size, residual = kkt.product.size, kkt.residual
+    if left == count:
+        apply_backend(kkt.apply_address, kkt, count, residual[: count * size], out)
+        return
+    for row in range(count):
+        if kkt.active[row] != 0:
+            at, end = row * size, (row + 1) * size
+            apply_backend(kkt.apply_address, kkt, 1, residual[at:end], out[at:end])
+
+
+@inner
+def measure_active(kkt: KKT, count: int, rhs: Floats, out: Floats) -> int:
+    """Measure the residuals of active right-hand sides by `refine`; return how many are active still."""
+    policy, left = kkt.policy, 0
+    for row in range(count):
+        is_last = row == count - 1
+        skip_measurement = is_last and policy.trusted and not policy.precise  # see `Policy.trusted`
+        if skip_measurement:
+            kkt.residual_norm[row], kkt.scaled[row], kkt.active[row] = 0.0, 0.0, 0
+        if kkt.active[row] != 0:
+            kkt.active[row] = 1 if refine(kkt, row, rhs, out) else 0
+            left += kkt.active[row]
+            if not is_last:
+                policy.trusted = kkt.solves[0] == 0 and kkt.scaled[0] <= 1.0
+    return left
 
 
 @inner

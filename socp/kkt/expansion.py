@@ -117,26 +117,27 @@ def scale_columns(cones: ConeColumns, k: int, w: Floats, eta: float, delta: floa
     """Compute the scales of columns v and u of cone `k`; return v_E'u_E / (eta^2 + delta) without these scales."""
     tail = norm_tail(w, start, stop)
     rho, square, scales = w[start] + tail, eta * eta + delta, cones.scales
-    stay, gone = 0.0, 0.0  # shares of ||w_1||^2 in the remaining and in the eliminated rows
+    in_remaining, in_eliminated = 0.0, 0.0  # shares of ||w_1||^2 in the remaining and in the eliminated rows
     if tail > 0.0:
         inverse = 1.0 / tail
         for i in range(start + 1, stop):
             if cones.column[i] < 0:
-                gone += (w[i] * inverse) ** 2
+                in_eliminated += (w[i] * inverse) ** 2
             else:
-                stay += (w[i] * inverse) ** 2
-    head = 1.0 if cones.column[start] >= 0 else 0.0
-    lost = delta / square
-    cross = (1.0 - lost) * (-tail * gone if head > 0.0 else tail * stay)
-    stay, gone = head + stay, 1.0 - head + gone
-    scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (stay + gone * lost))
-    scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * gone * (1.0 - lost))
+                in_remaining += (w[i] * inverse) ** 2
+    # q+- has the square 1/2 in row 0 and shares of 1/2 in the others: v_S'v_S = eta^2 tail / rho S, v_E'v_E with E.
+    head_remains, regularized = cones.column[start] >= 0, delta / square  # regularized: delta / (eta^2 + delta)
+    v_u_eliminated = (1.0 - regularized) * (-tail * in_eliminated if head_remains else tail * in_remaining)
+    S = in_remaining + (1.0 if head_remains else 0.0)
+    E = in_eliminated + (0.0 if head_remains else 1.0)
+    scales[k, 0] = 1.0 / math.sqrt(1.0 / (rho * rho) + tail / rho * (S + E * regularized))
+    scales[k, 1] = 1.0 / math.sqrt(1.0 + tail * rho * E * (1.0 - regularized))
     scales[k, 2] = square
     # v0 and u0, the first entries of the scaled v and u; the others are -v0 and u0 times w_1 / ||w_1||
     scales[k, 3] = scales[k, 0] * eta * math.sqrt(tail / rho)
     scales[k, 4] = scales[k, 1] * eta * math.sqrt(tail * rho)
     scales[k, 5] = tail
-    return cross
+    return v_u_eliminated
 
 
 @deferred

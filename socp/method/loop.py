@@ -19,13 +19,13 @@ import numpy as np
 
 from ..compiled.clock import clock
 from ..compiled.kernels import inner, kernel
-from ..compiled.structures import Structure, flag, floats, integer, number, part, records, structure
+from ..compiled.structures import Structure, flag, integer, number, part, records, structure
 from ..form.standard import StandardForm
 from ..kkt.base import KKT, restart
 from ..plan.plan import Plan
 from ..problem.settings import Settings
 from ..problem.solution import TRACE
-from ..verify.stopping import CONE, DUAL, GAP, HIDDEN, INACCURATE_TOL, RESIDUALS, ROWS, SCALES, meets
+from ..verify.stopping import HIDDEN, INACCURATE_TOL, Measured, meets
 from .newton import (
     Newton,
     Point,
@@ -73,7 +73,7 @@ class State(Structure):
         Constant of the objective, for the trace.
     iteration : int
         Number of the present iterate.
-    found, worst, missed : array and float
+    measured, worst, missed : Measured and float
         Residuals and gap of the present iterate and their scales, as in `verify.stopping.Residuals`; the largest of
         the relative residuals and the relative gap; the largest relative residual.
     primal_ray, dual_ray, ray_limit : float
@@ -102,7 +102,7 @@ class State(Structure):
     newton, point, best, last = part(Newton), part(Point), part(Point), part(Point)
     tol, tol_abs, tol_infeasible, step_fraction, offset = number(), number(), number(), number(), number()
     max_iter, iteration, last_better, last_progress = integer(), integer(), integer(), integer()
-    found = floats(str(RESIDUALS))
+    measured = part(Measured)
     worst, missed, primal_ray, dual_ray = number(), number(), number(), number()
     ray_limit, best_worst, best_missed, best_ray = number(), number(), number(), number()
     primal_refused, dual_refused = number(), number()
@@ -252,7 +252,7 @@ def judge(state: State) -> int:
     state.ray_limit = (FAR_RAY if point.kappa > point.tau else RAY) * state.tol_infeasible
     certified = state.primal_ray <= min(RAY * state.tol_infeasible, state.primal_refused)
     certified |= state.dual_ray <= min(state.ray_limit, state.dual_refused)
-    if meets(state.found, state.tol, state.tol_abs):
+    if meets(state.measured, state.tol, state.tol_abs):
         return SOLVED
     return RAY_FOUND if certified and point.kappa > RISEN * point.tau else limit(state)
 
@@ -273,15 +273,15 @@ def limit(state: State) -> int:
 def estimate(state: State) -> None:
     """Estimate residuals, the gap, and residuals of rays as the stopping test measures them; record the iterate."""
     newton, point, form, kkt = state.newton, state.point, state.newton.form, state.newton.kkt
-    tau, f, found = point.tau, form.cost_scale, state.found
+    tau, f, found = point.tau, form.cost_scale, state.measured
     xPx, cx, gv = newton.xPx / tau**2 / f, newton.cx / tau / f, newton.gv / tau / f
     primal_objective, dual_objective = 0.5 * xPx + cx, -0.5 * xPx - gv
-    found[ROWS], found[SCALES + ROWS] = newton.rows / tau, newton.rows_size / tau
-    found[CONE], found[SCALES + CONE] = newton.cone / tau, newton.cone_size / tau
-    found[DUAL], found[SCALES + DUAL] = newton.dual / tau, newton.dual_size / tau
-    found[GAP] = max(abs(primal_objective - dual_objective), HIDDEN * newton.hidden / tau**2 / f)
-    found[SCALES + GAP] = form.objective_unit + max(abs(primal_objective), abs(dual_objective))
-    (primal, dual), gap = relative_residuals(newton), found[GAP] / found[SCALES + GAP]
+    found.rows, found.rows_scale = newton.rows / tau, newton.rows_size / tau
+    found.cone, found.cone_scale = newton.cone / tau, newton.cone_size / tau
+    found.dual, found.dual_scale = newton.dual / tau, newton.dual_size / tau
+    found.gap = max(abs(primal_objective - dual_objective), HIDDEN * newton.hidden / tau**2 / f)
+    found.gap_scale = form.objective_unit + max(abs(primal_objective), abs(dual_objective))
+    (primal, dual), gap = relative_residuals(newton), found.gap / found.gap_scale
     state.worst = max(primal, dual, gap) if math.isfinite(primal + dual + gap) else np.inf
     state.missed = max(primal, dual)
     # residuals of the two rays, scaled to slope -1: in the caller's units or relative to the data, whichever is less

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiled.clock import clock
 from ..derivatives.cones import linearize
-from ..form.standard import StandardForm
 from ..problem import printing
 from ..problem.checks import FLOAT
 from ..problem.program import ConeProgram
@@ -22,13 +21,12 @@ from ..problem.starts import Start
 from ..problem.status import Status
 from ..verify import stopping
 from ..verify.certificates import CERTAIN
-from ..verify.distances import hold_to_bounds
+from .answer import BOUNDS_MISSED, FAILS, PASSES, Judged, Point4, in_callers_units, judge
 from .loop import (
     GO_ON,
     MAX_ITERATIONS,
     NOT_FACTORED,
     NOT_SOLVED,
-    RAY,
     RAY_FOUND,
     SHORT_STEP,
     SOLVED,
@@ -41,25 +39,20 @@ from .loop import (
     take_best,
     take_residuals,
 )
-from .newton import Point, singular_directions, unscale
-from .rays import repaired_direction, repaired_multipliers
+from .newton import Point
+from .ray_search import RAYS, RaySearch
 
 PATIENT = 0.1  # seconds after which the loop returns to check for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # Access to a member of an enumeration takes as long as a call.
-CLOSER = 0.01  # residual of a ray, relative to that of the last failed repair, from which a repair is tried again
 GROWN = 1e4  # multipliers of a failed run that are larger, relative to 1 + |c|, may not exist
 NO_RECORDS, WORDS = np.zeros(0, TRACE), TRACE.itemsize // FLOAT.itemsize
 INTERRUPTED = "interrupted from the keyboard"
-NOT_FEASIBLE = "(y, z) certifies that no feasible point exists"
-FALLS = "the objective falls for ever along x"  # which shows that it is unbounded below if a feasible point exists
-RAYS = {Status.PRIMAL_INFEASIBLE: NOT_FEASIBLE, Status.DUAL_INFEASIBLE: FALLS}
 REASONS = {
     STALLED: "no further progress",
     NOT_FACTORED: "the Newton system can no longer be factored",
     NOT_SOLVED: "the Newton system could not be solved",
     SHORT_STEP: "steps became too short",
 }
-Point4 = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class Iterate:
@@ -164,13 +157,11 @@ class Run:
     found: stopping.Residuals | None = None
     trace = NO_RECORDS
     effort: tuple[int, float, float] = (0, 0.0, 0.0)
-    has_large_multipliers = _was_excused = False
+    has_large_multipliers = False
     kept: Point | None = None
     _reason = GO_ON  # why the loop returned last, if iterates are shown
     _near = False  # whether an earlier iterate failed the test and missed bounds
-    _nearest: tuple[Point4, stopping.Residuals] | None = None  # answer of the latest `_last_step` in a run that went on
-    ray: tuple[float, Status, Point4] | None = None  # best certificate so far, with its error first
-    _missed = 0.0  # largest violation of a bound by the judged answer, 0 if x passes after a move to its bounds
+    _nearest: Judged | None = None  # answer of the latest `_last_step` in a run that went on
 
     def __init__(
         self, program: ConeProgram, state: State, settings: Settings, start: bool | Start,
@@ -179,7 +170,7 @@ class Run:
         self.program, self.state, self.form, self.settings, self.plan = program, state, state.form, settings, state.plan
         self.test: stopping.ConeTest = stopping.ConeTest(program) if test is None else test
         self.test.tol = settings.tol
-        self._repaired = {False: np.inf, True: np.inf}  # sizes of residuals at which repairs of rays have failed
+        self.rays = RaySearch(program, state, self.test, settings)
         self.started = time.perf_counter()
         if state.settings is not settings:
             state.take_settings(settings)
@@ -205,11 +196,8 @@ class Run:
                     reason = self._follow(PATIENT)
         except KeyboardInterrupt:
             self.finish(Status.INTERRUPTED, INTERRUPTED)
-        if self._was_excused and self.status is OPTIMAL:
-            self._look_at_multipliers()
-        found, answer = self.found, self.answer
-        if self.status is OPTIMAL and found and answer and max(found.rows, found.cone) > self.settings.tol:
-            self.message += self.test.far_row(found, *answer[:3])
+        if self.status is OPTIMAL:
+            self._look_at_optimum()
         self.trace = copy_of_records(self.state.trace, self.state.iteration + 1)
         kkt = self.state.kkt
         self.effort = max(self.trace.size - 1, 0), kkt.factor_seconds, kkt.solve_seconds
@@ -286,8 +274,8 @@ class Run:
             return self.finish(Status.NUMERICAL_ERROR, "the KKT matrix at the starting point cannot be factored")
         if reason == SOLVED and self._is_solved():
             return True
-        if reason != GO_ON and self._is_certified():
-            return True
+        if reason != GO_ON and self.rays.search():
+            return self._finish_with_ray()
         if reason in (SOLVED, RAY_FOUND):
             reason = limit(self.state)
         if reason == MAX_ITERATIONS:
@@ -300,88 +288,38 @@ class Run:
 
     def _is_solved(self) -> bool:
         """Return True if the present iterate passes the stopping test on the caller's own data; the run ends then."""
-        answer = self.unscale(self.state.point)
-        found, message = self._judge(answer)
-        if not message and self._is_excused(answer, found):
-            message = self._excuse(found)
-        elif self._missed <= (RAY * self.settings.tol if message else 0.0):
-            return bool(message) and self.finish(OPTIMAL, message, answer, found)
-        elif not message and not self._near:  # The next iterate may keep the bounds.
-            self._near = True
+        judged = self._judge(self.unscale(self.state.point))
+        if judged.verdict is FAILS:
             return False
-        answer, found, message = self._last_step(answer, found, message)
-        self._nearest = answer, found
-        return bool(message) and self.finish(OPTIMAL, message, answer, found)
+        if judged.verdict is PASSES:
+            return self._claim(judged)
+        if judged.verdict is BOUNDS_MISSED and not self._near:
+            self._near = True  # The next iterate may keep the bounds.
+            return False
+        self._nearest = judged = self._last_step(judged)
+        return judged.is_optimal and self._claim(judged)
 
-    def _is_certified(self) -> bool:
-        """Return True if a ray of the present iterate is a certificate at `CERTAIN`; the run ends then.
-
-        A ray that is a certificate only at `tol_infeasible` is kept: the run may still find an optimum or a better ray.
-        """
-        state = self.state
-        if state.primal_ray <= RAY * state.tol_infeasible:
-            error, ray = self._certificate(lambda ray: self.test.primal_infeasibility(ray[1], ray[2]))
-            self._keep_ray(error, Status.PRIMAL_INFEASIBLE, ray)
-            state.primal_refused = 0.5 * state.primal_ray
-        if state.dual_ray <= state.ray_limit:
-            error, ray = self._certificate(lambda ray: self.test.dual_infeasibility(ray[0]), unbounded=True)
-            self._keep_ray(error, Status.DUAL_INFEASIBLE, ray)
-            state.dual_refused = 0.5 * state.dual_ray
-        return self.ray is not None and self.ray[0] <= CERTAIN and self._finish_with_ray()
-
-    def _keep_ray(self, error: float, status: Status, ray: Point4) -> None:
-        """Keep a ray whose error is at most `tol_infeasible` and less than that of the ray kept so far."""
-        if error <= self.state.tol_infeasible and (self.ray is None or error < self.ray[0]):
-            self.ray = error, status, ray
+    def _claim(self, judged: Judged, reason: str = "") -> bool:
+        """End the run with an optimal answer; return True."""
+        return self.finish(OPTIMAL, reason + judged.message(self.settings.tol), judged.answer, judged.found)
 
     def _finish_with_ray(self, reason: str = "") -> bool:
         """End the run with the ray that was kept, if there is one; return whether there is."""
-        if self.ray is None:
+        if self.rays.best is None:
             return False
-        error, status, ray = self.ray
+        error, status, ray = self.rays.best
         message = RAYS[status] if error <= CERTAIN else f"{reason}{RAYS[status]}, up to errors of {error:.1e}"
         return self.finish(status, message, ray)
 
-    def _judge(self, answer: Point4) -> tuple[stopping.Residuals, str]:
-        """Return the residuals of an answer, and a message if the stopping test holds, else "".
+    def _judge(self, answer: Point4) -> Judged:
+        """Return the verdict on an answer, whose x may be moved to its bounds; see `answer.judge`."""
+        return judge(self.program, self.test, self.settings, answer)
 
-        If x violates bounds by more than tol, x is moved to these bounds in place, where that passes or is better.
+    def _look_at_optimum(self) -> None:
+        """Add what is to be told of an optimal answer that does not meet the tolerance row by row, or at all.
+
+        Set `kept` if rounding excuses the answer, and `has_large_multipliers` if only terms with multipliers do.
         """
-        settings, test, self._missed = self.settings, self.test, 0.0
-        found = test.residuals(*answer)
-        holds = found.meets(settings.tol, settings.tol_abs)
-        if max(found.rows, found.cone) > settings.tol:
-            held = answer[0].copy(), answer[1], answer[2], answer[3].copy()
-            self._missed = hold_to_bounds(self.program, held[0], held[3])
-        if self._missed > 0.0:
-            within = test.residuals(*held)
-            if within.meets(settings.tol, settings.tol_abs) or (not holds and within.worst < found.worst):
-                answer[0][:], answer[3][:], found = held[0], held[3], within
-                holds = found.meets(settings.tol, settings.tol_abs)
-                self._missed = 0.0 if holds else self._missed
-        return found, test_holds(settings.tol) if holds else ""
-
-    def _is_excused(self, answer: Point4, found: stopping.Residuals) -> bool:
-        """Return True if the stopping test fails by no more than the rounding of its terms in double precision."""
-        settings = self.settings
-        # Rounding explains neither what is far off nor what misses `tol_abs`, which holds for what is measured.
-        if not found.meets(max(settings.tol, stopping.INACCURATE_TOL), settings.tol_abs):
-            return False
-        return self.test.residuals(*answer, rounding=True).meets(settings.tol, settings.tol_abs)
-
-    def _excuse(self, found: stopping.Residuals) -> str:
-        """Return the message of an answer limited by double precision, or "" if its residuals exceed `EXCUSED_TOL`."""
-        tol = self.settings.tol
-        self._was_excused = found.meets(max(tol, stopping.EXCUSED_TOL))
-        if not self._was_excused:
-            return ""
-        return (
-            f"the stopping test holds at {found.worst:.1e}, and at {tol:g} but for rounding: double precision has no "
-            "more digits of its terms"
-        )
-
-    def _look_at_multipliers(self) -> None:
-        """Set `kept` if rounding excuses the answer, and `has_large_multipliers` if only terms with multipliers do."""
         settings, answer, found = self.settings, self.answer, self.found
         assert answer is not None and found is not None
         if not found.meets(settings.tol, settings.tol_abs):
@@ -389,87 +327,40 @@ class Run:
             self.has_large_multipliers = not of_data.meets(settings.tol, settings.tol_abs)
             self.kept = Point(self.form)
             self.kept.copy_from(self.state.point)
+        if max(found.rows, found.cone) > settings.tol:
+            self.message += self.test.far_row(found, *answer[:3])
 
-    def _last_step(
-        self, answer: Point4, found: stopping.Residuals, message: str
-    ) -> tuple[Point4, stopping.Residuals, str]:
-        """Return (answer, residuals, message), improved by a step with residuals in twice the precision if possible.
+    def _last_step(self, judged: Judged) -> Judged:
+        """Return the answer, improved by a step with residuals in twice the precision if possible.
 
         In working precision residuals lose digits where their terms cancel, and so do the iterates.  Other iterates
-        violate bounds of 1e6 by a relative tol although more digits are possible.  The message is "" if the answer
-        fails the stopping test.
+        violate bounds of 1e6 by a relative tol although more digits are possible.
         """
-        settings, state = self.settings, self.state
+        state = self.state
         with state.kkt.precisely():
             measured, residual = stopping.evaluate(self.program, *self.unscale(state.point))
             take_residuals(state, residual, measured.primal_objective - measured.dual_objective)
             self._make_room()
             if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
-                return answer, found, message
-        present = self.unscale(state.point)
-        now, holds = self._judge(present)
-        if holds and self._missed <= RAY * settings.tol:
-            return present, now, holds
-        if now.worst >= found.worst:
-            return answer, found, message
-        claim = holds or (self._excuse(now) if self._is_excused(present, now) else "")
-        return (present, now, claim) if claim or not message else (answer, found, message)
-
-    def _certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> tuple[float, Point4]:
-        """Return the least error of a ray, and the ray: the point, without small entries, or near a null space.
-
-        Small entries are dropped as a multiplier that tends to zero is the whole residual where it has no opposite
-        term: x >= 0 and 0 x <= -1 have the multipliers (tau, 1).
-        """
-        point, form = self.state.point, self.form
-        certain = min(CERTAIN, self.state.tol_infeasible)
-        rays: list[Point4] = []
-        errors: list[float] = []
-
-        def is_certain(candidates: Iterable[Point4]) -> bool:
-            for ray in candidates:
-                rays.append(ray)
-                errors.append(error_of(ray))
-                if errors[-1] <= certain:
-                    return True
-            return False
-
-        size = self.state.dual_ray if unbounded else self.state.primal_ray
-        if is_certain(map(self.unscale, (point.without_small_entries(form, self.settings.tol), point))):
-            pass
-        elif size > min(CLOSER * self._repaired[unbounded], self.state.tol_infeasible):
-            pass  # It is much like a ray that a repair has failed to mend, or an early one.
-        elif not unbounded:
-            repaired = ((x, repaired_multipliers(self.program, y, z), s) for x, y, z, s in rays[:])
-            is_certain((x, y, z, s) for x, (y, z), s in repaired)
-        elif not is_certain(map(self.unscale, self._directions())):
-            is_certain((repaired_direction(self.program, x), y, z, s) for x, y, z, s in rays[:])
-        if errors[-1] > certain and len(errors) > 2:
-            self._repaired[unbounded] = size
-        best = int(np.argmin(errors))
-        return errors[best], rays[best]
-
-    def _directions(self) -> list[Point]:
-        """Return two points whose x is near a ray if the objective is unbounded below."""
-        first, second = Point(self.form), Point(self.form)
-        singular_directions(self.state.newton, first.u, second.u)
-        second.u[:] = np.nan_to_num(second.u)
-        return [first, second]
+                return judged
+        now = self._judge(self.unscale(state.point))
+        if now.verdict is PASSES:
+            return now
+        is_better = now.found.worst < judged.found.worst
+        return now if is_better and (now.is_optimal or not judged.is_optimal) else judged
 
     def _give_up(self, reason: str) -> bool:
         """End with the best iterate: "optimal" if it passes, "inaccurate" if it passes at 1e-5, else with an error."""
         tol = max(self.settings.tol, stopping.INACCURATE_TOL)
-        answer = self.unscale(self.state.best)
-        found, message = self._judge(answer)
-        if not message and found.meets(tol):
-            if self._is_excused(answer, found):
-                message = self._excuse(found)
+        judged = self._judge(self.unscale(self.state.best))
+        if not judged.holds and judged.found.meets(tol):
             take_best(self.state)
-            answer, found, message = self._last_step(answer, found, message)
-        if self._nearest is not None and not message and self._nearest[1].worst < found.worst:
-            answer, found = self._nearest
-        if message:
-            return self.finish(OPTIMAL, f"{reason}; {message}", answer, found)
+            judged = self._last_step(judged)
+        if judged.is_optimal:
+            return self._claim(judged, f"{reason}; ")
+        if self._nearest is not None and self._nearest.found.worst < judged.found.worst:
+            judged = self._nearest
+        answer, found = judged.answer, judged.found
         if self._finish_with_ray(f"{reason}; "):
             return True
         if found.meets(tol):
@@ -500,7 +391,7 @@ class Run:
     def close(self, setup_time: float, timings: dict[str, float]) -> None:
         """Store the times, to which `solution` adds the rest, and release the state of the solver; the answer stays."""
         self.setup_time, self.timings, self.kept = setup_time, timings, None
-        del self.state, self.form
+        del self.state, self.form, self.rays
 
     @property
     def iterations(self) -> int:
@@ -537,20 +428,6 @@ def limit_reached(settings: Settings) -> str:
     return f"the limit of {settings.time_limit:g} seconds is reached"
 
 
-@functools.lru_cache(maxsize=16)
-def test_holds(tol: float) -> str:
-    """Return the message of an optimal answer, cached: formatting takes 1 % of a solve with ten variables."""
-    return f"the stopping test holds at {tol:g}"
-
-
 def copy_of_records(trace: np.ndarray, count: int) -> np.ndarray:
     """Copy the first `count` records as plain numbers, which NumPy copies faster than records."""
     return np.ndarray(count, TRACE, np.ndarray(WORDS * count, FLOAT, trace).copy())
-
-
-def in_callers_units(program: ConeProgram, form: StandardForm, point: Point) -> Point4:
-    """Return (x, y, z, s) of a point in the program's units and row order, divided by tau."""
-    m = program.h.size
-    answer = np.empty(program.c.size), np.empty(program.b.size), np.empty(m), np.empty(m)
-    unscale(form, point, *answer)
-    return answer

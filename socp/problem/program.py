@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
 from ..verify.distances import Entries, single_entries
-from ..verify.stopping import Sides, SlackRows
+from ..verify.stopping import SlackRows, TwoSidedRows
 from .checks import (
     INT,
     NO_PLACES,
@@ -188,9 +188,9 @@ class ConeProgram(WithHessian):
         return self.c
 
     @property
-    def constraints(self) -> tuple[Sides, SlackRows]:
+    def constraints(self) -> tuple[TwoSidedRows, SlackRows]:
         """Blocks of rows A x = b and G x + s = h, with multipliers y and z."""
-        return Sides(self.A, self.b, self.b, self.b), SlackRows(self.G, self.h, self.cone_layout)
+        return TwoSidedRows(self.A, self.b, self.b, self.b), SlackRows(self.G, self.h, self.cone_layout)
 
     def __repr__(self) -> str:
         kinds = [type(cone).__name__ for cone in self.cones]

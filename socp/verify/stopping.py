@@ -12,8 +12,8 @@ with the objective's unit w = min(1, 100 max(|c|, diag P)), or 1 if both are 0: 
 size.  The gap is at least |x_j| / 100 times the dual residual in each column j: where x is large, a residual that is
 small beside others may be what the objective is still to fall by.
 
-A program states its constraints as two blocks of rows: `SlackRows` in cones, `Sides` with numbers on both sides.  Each
-has multipliers; the blocks are measured alike, whatever the program.
+A program states its constraints as two blocks of rows, `SlackRows` in cones and `TwoSidedRows` with numbers on both
+sides.  Each has multipliers; the blocks are measured alike, whatever the program.
 
 All residuals are measured in twice the working precision and reported as measured.  A point in working precision may
 have residuals that no other point near it avoids: where the test holds at `EXCUSED_TOL`, entries may be excused that
@@ -31,6 +31,7 @@ import scipy.sparse as sp
 
 from ..compiled.kernels import kernel, leaf
 from ..compiled.signatures import Bools, Floats, Ints
+from ..compiled.structures import Structure, floats, number
 from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
@@ -105,9 +106,30 @@ class Residuals(NamedTuple):
 
 
 RESIDUALS = len(Residuals._fields)
-ROWS, CONE, DUAL, GAP = range(4)  # indices of the residuals in `found`
-SCALES, OBJECTIVES = map(Residuals._fields.index, ("rows_scale", "primal_objective"))
-SUPPORT, SUPPORT_LOW = GAP, SCALES + GAP  # indices of g'v, or u'y+ - l'y-, and of its error, until the gap is measured
+
+
+class Measured(Structure):
+    """The fields of `Residuals` in compiled code, and what the blocks of constraints add to the dual residual and gap.
+
+    Attributes
+    ----------
+    objective_unit : float
+        The unit w of the objective.
+    support, support_low : float
+        The part of the multipliers in the gap, b'y + h'z or u'y+ - l'y-, and its error.
+    outside_dual, outside : arrays
+        Distance of z from the cones, and the largest residual of a row in cones, each absolute and relative.
+    """
+
+    rows, cone, dual, gap = number(), number(), number(), number()
+    rows_scale, cone_scale, dual_scale, gap_scale = number(), number(), number(), number()
+    primal_objective, dual_objective = number(), number()
+    objective_unit, support, support_low = number(), number(), number()
+    outside_dual, outside = floats("2"), floats("2")
+
+    def residuals(self) -> Residuals:
+        """Return the residuals, their scales and the objectives."""
+        return Residuals._make(self._block[:RESIDUALS].tolist())
 
 
 @functools.lru_cache(maxsize=1)
@@ -116,7 +138,7 @@ def identity(n: int) -> sp.csc_array:
     return csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
 
 
-class Sides(NamedTuple):
+class TwoSidedRows(NamedTuple):
     """Rows l <= M x <= u with multipliers y: y_i > 0 belongs to u_i, y_i < 0 to l_i.
 
     `constant` is the term that rows have besides M x, or None for the bounds of the variables, M = I, which are
@@ -140,14 +162,13 @@ class Sides(NamedTuple):
         return self.constant is None
 
     def measure(
-        self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
+        self, x: np.ndarray, y: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: Measured
     ) -> np.ndarray:
-        """Return M x followed by its errors; add M'y to `dual`, and raise `found` to the residuals of the rows."""
-        values, block = np.zeros(2 * y.size), CONE if self.are_bounds else ROWS
-        M = self.matrix
+        """Return M x followed by its errors; add M'y to `dual`, and measure the rows in `found`."""
+        values, M = np.zeros(2 * y.size), self.matrix
         add_both(M.indptr, M.indices, M.data, x, y, values, dual)
         is_bound = bounds_among(self.matrix) if self.holds_bounds else NO_VALUES
-        measure_sides(self.lower, self.upper, values, y, is_bound, lost, block, found)
+        measure_sides(self.lower, self.upper, values, y, is_bound, lost, self.are_bounds, found)
         return values
 
     def terms(self, s: np.ndarray) -> np.ndarray | float | None:
@@ -206,14 +227,15 @@ class SlackRows(NamedTuple):
         return False
 
     def measure(
-        self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: np.ndarray
+        self, x: np.ndarray, z: np.ndarray, s: np.ndarray, lost: np.ndarray, dual: np.ndarray, found: Measured
     ) -> np.ndarray:
-        """Return h - M x, its errors and scales; add M'z to `dual`, and raise `found` to the residuals of the rows."""
-        M, rows = self.matrix, np.zeros(3 * z.size)
+        """Return h - M x, its errors and scales; add M'z to `dual`, and measure the rows in `found`."""
+        M, m = self.matrix, z.size
+        rows = np.zeros(6 * m)
         add_both(M.indptr, M.indices, M.data, x, z, rows, dual)
-        find_bounds(M.indices, M.data, *self.layout, rows[2 * z.size :])
+        find_bounds(M.indices, M.data, *self.layout, rows[2 * m : 3 * m])
         measure_slacks(*self.layout, self.h, s, z, rows, lost, found)
-        return rows
+        return rows[3 * m :]
 
     def terms(self, s: np.ndarray) -> np.ndarray:
         """Return |h| + |s|, the absolute values of the terms besides M x; infinite ones count 0."""
@@ -301,21 +323,21 @@ def measure(
 ) -> tuple[Residuals, np.ndarray, list[np.ndarray]]:  # fmt: skip
     """Return the residuals of a point, the gradient of the Lagrangian, and the vectors of each block of constraints.
 
-    The blocks are measured one after another, and each raises `found`.  Vectors are in twice the working precision,
-    followed by their errors.
+    The blocks are measured one after another, then the gradient and the gap, which sum over blocks.  Vectors are in
+    twice the working precision, followed by their errors.
     """
     n, blocks, rows = x.size, program.constraints, []
     *lost, lost_dual, lost_gap = NO_VALUES, NO_VALUES, NO_VALUES, 0.0
     if rounding:
         y, z = multipliers
         *lost, lost_dual, lost_gap = _lost(program, x, (0.0 * y, 0.0 * z) if rounding == OF_DATA else (y, z), s)
-    found, dual = np.zeros(RESIDUALS), np.zeros(2 * n)
-    found[SCALES : SCALES + DUAL], found[SCALES + DUAL] = 1.0, program.objective_unit  # scales of blocks without rows
+    found, dual = Measured(), np.zeros(2 * n)
+    prepare(found, program.objective_unit)
     for block, v, own in zip(blocks, multipliers, lost):
         rows.append(block.measure(x, v, s, own, dual, found) if v.size else NO_VALUES)
     Px = program.hessian.accurate_product(x) if Px is None else np.concatenate([Px, np.zeros(n)])
     measure_gradient(Px, program.cost, x, lost_dual, lost_gap, dual, found)
-    return Residuals._make(found.tolist()), dual, rows
+    return found.residuals(), dual, rows
 
 
 def _lost(program: Any, x: np.ndarray, multipliers: tuple[np.ndarray, ...], s: np.ndarray) -> list[Any]:
@@ -352,17 +374,25 @@ def far_row(program: Any, x: np.ndarray, tol: float) -> str:
 
 
 @kernel
+def prepare(found: Measured, objective_unit: float) -> None:
+    """Prepare `found` for the measurement of a point: the sums are zero, and blocks without rows have the scale 1."""
+    found.rows, found.cone, found.dual, found.gap = 0.0, 0.0, 0.0, 0.0
+    found.rows_scale, found.cone_scale, found.objective_unit = 1.0, 1.0, objective_unit
+    found.support, found.support_low = 0.0, 0.0
+
+
+@kernel
 def measure_sides(
-    l: Floats, u: Floats, v: Floats, y: Floats, is_bound: Floats, lost: Floats, block: int, found: Floats
+    l: Floats, u: Floats, v: Floats, y: Floats, is_bound: Floats, lost: Floats, are_bounds: bool, found: Measured
 ) -> None:
     """Measure the violation of l <= v <= u, its scale, u'y+ - l'y-, and the largest multiplier of an infinite side.
 
     The errors of v may follow it.  The scale of rows is 1 plus the largest |v_i| of a row with a side, or violated
-    side; the scale of a bound, marked by 1 in `is_bound`, is 1 plus its side.  All rows of the block `CONE` are bounds.
+    side; the scale of a bound, marked by 1 in `is_bound`, is 1 plus its side.  If `are_bounds`, all rows are bounds.
     A violation of at most `lost`, which may be empty, counts 0.
     """
     m, trap, stray = l.size, 0.0, 0.0  # `trap` becomes NaN if a number is not finite.
-    support, support_low = found[SUPPORT], found[SUPPORT_LOW]
+    support, support_low = found.support, found.support_low
     size, violation, own, own_relative = 0.0, 0.0, 0.0, 0.0  # own: violations of bounds, absolute and relative
     for i in range(m):
         side = u[i] if y[i] > 0.0 else l[i]
@@ -382,70 +412,79 @@ def measure_sides(
         if outside > 0.0:
             side = abs(l[i]) if below > above else abs(u[i])
             size, outside = max(size, side), beyond(outside, lost, i)
-            if block == CONE or (is_bound.size > 0 and is_bound[i] == 1.0):
+            if are_bounds or (is_bound.size > 0 and is_bound[i] == 1.0):
                 own, own_relative = max(own, outside), max(own_relative, outside / (1.0 + side))
             else:
                 violation = max(violation, outside)
     scale, worst = 1.0 + size, max(violation, own)
-    found[block] = worst + trap
-    found[SCALES + block] = scale_of(worst, max(violation / scale, own_relative), scale)
-    found[DUAL] = max(found[DUAL], stray)
-    found[SUPPORT], found[SUPPORT_LOW] = support, support_low
+    residual, scale = worst + trap, scale_of(worst, max(violation / scale, own_relative), scale)
+    if are_bounds:
+        found.cone, found.cone_scale = residual, scale
+    else:
+        found.rows, found.rows_scale = residual, scale
+    found.dual = max(found.dual, stray)
+    found.support, found.support_low = support, support_low
 
 
 @kernel
 def measure_slacks(
-    start: Ints, second_order: Bools, h: Floats, s: Floats, z: Floats, rows: Floats, lost: Floats, found: Floats
+    start: Ints, second_order: Bools, h: Floats, s: Floats, z: Floats, rows: Floats, lost: Floats, found: Measured
 ) -> None:
     """Measure Gx + s - h, the distances of s, h - Gx and z from the cones, and the part of h'z in the gap.
 
-    `rows` is (Gx, its errors, 1 for each bound) at first and (h - Gx, its errors, scales of the residuals) afterwards:
-    the scale is 1 + max(|h_i|, |(Gx)_i|) for a bound, and the largest of these for other rows.
+    `rows` has six vectors: Gx, its errors, 1 for each bound, and three that are computed: h - Gx, its errors, and
+    the scales of the residuals, which are 1 + max(|h_i|, |(Gx)_i|) for a bound and the largest of these for other rows.
+    A row with an infinite h always holds: h - Gx is infinite there.
     """
-    m, trap, size, stray, nothing = h.size, 0.0, 1.0, 0.0, lost[:0]
-    inside, errors, scale, worst = rows[:m], rows[m : 2 * m], rows[2 * m :], found[OBJECTIVES:]
-    support, support_low = found[SUPPORT], found[SUPPORT_LOW]
+    m, size, stray, nothing = h.size, 1.0, 0.0, lost[:0]
+    Gx, Gx_low, is_bound = rows[:m], rows[m : 2 * m], rows[2 * m : 3 * m]
+    inside, inside_low, scale = rows[3 * m : 4 * m], rows[4 * m : 5 * m], rows[5 * m : 6 * m]
+    outside_dual, outside = found.outside_dual, found.outside
+    support, support_low = found.support, found.support_low
+    dual_trap, trap = 0.0, 0.0  # become NaN if a multiplier, or a residual, is not finite
     for i in range(m):
         if math.isfinite(h[i]):
-            total = inside[i] - h[i]
-            low = errors[i] + sum_error(inside[i], -h[i], total)
+            total = Gx[i] - h[i]
+            low = Gx_low[i] + sum_error(Gx[i], -h[i], total)
             excess = rounded(total, low)
             low += total - excess
-            inside[i], errors[i] = -excess, -low if math.isfinite(low) else 0.0
+            inside[i], inside_low[i] = -excess, -low if math.isfinite(low) else 0.0
             own = 1.0 + max(abs(excess + h[i]), abs(h[i]))
-            size, scale[i] = max(size, own), own if scale[i] == 1.0 else 0.0
+            size, scale[i] = max(size, own), own if is_bound[i] == 1.0 else 0.0
             support, support_low = add_product(h[i], z[i], support, support_low)
         else:
             stray = max(stray, abs(z[i]))
-            trap += 0.0 * z[i]
-            inside[i], errors[i], scale[i] = np.inf, 0.0, 1.0
-    found[SUPPORT], found[SUPPORT_LOW] = support, support_low
-    distance_from_cones(start, second_order, z, nothing, nothing, nothing, worst)
-    found[DUAL], worst[:] = max(found[DUAL], stray, worst[0]) + trap, 0.0
-    trap = 0.0
+            dual_trap += 0.0 * z[i]
+            inside[i], inside_low[i], scale[i] = np.inf, 0.0, 1.0
+    found.support, found.support_low = support, support_low
+    outside_dual[:] = 0.0
+    distance_from_cones(start, second_order, z, nothing, nothing, nothing, outside_dual)
+    found.dual = max(found.dual, stray, outside_dual[0]) + dual_trap
+    outside[:] = 0.0
     for i in range(m):
         scale[i] = scale[i] if scale[i] > 0.0 else size
         if math.isfinite(h[i]):
             total = s[i] - inside[i]
-            residual = rounded(total, sum_error(s[i], -inside[i], total) - errors[i])
+            residual = rounded(total, sum_error(s[i], -inside[i], total) - inside_low[i])
             trap += 0.0 * residual
             if beyond(residual, lost, i) > 0.0:
-                raise_to(abs(residual), i, scale, worst)
-    distance_from_cones(start, second_order, s, nothing, nothing, scale, worst)
-    distance_from_cones(start, second_order, inside, errors, lost, scale, worst)
-    found[CONE], found[SCALES + CONE] = worst[0] + trap, scale_of(worst[0], worst[1], size)
+                raise_to(abs(residual), i, scale, outside)
+    distance_from_cones(start, second_order, s, nothing, nothing, scale, outside)
+    distance_from_cones(start, second_order, inside, inside_low, lost, scale, outside)
+    found.cone, found.cone_scale = outside[0] + trap, scale_of(outside[0], outside[1], size)
 
 
 @kernel
 def measure_gradient(
-    Px: Floats, c: Floats, x: Floats, lost: Floats, lost_gap: float, dual: Floats, found: Floats
+    Px: Floats, c: Floats, x: Floats, lost: Floats, lost_gap: float, dual: Floats, found: Measured
 ) -> None:  # fmt: skip
     """Measure the residual of Px + c + A'y + G'z, the objectives and the gap: the last part of the test.
 
-    `dual` is A'y + G'z at first; errors follow Px and `dual`.  The first half of `dual` becomes the rounded residual.
-    The scale of the dual residual is the `objective_unit` at first.  A gap up to `lost_gap` is rounding.
+    With the support g'v = h'z + b'y the gap is x'Px + c'x + g'v, between 1/2 x'Px + c'x and -1/2 x'Px - g'v.  `dual`
+    is A'y + G'z; errors follow Px and `dual`.  Px + c is added to `dual`, and its first half becomes the rounded
+    residual.  A gap up to `lost_gap` is rounding.
     """
-    unit = found[SCALES + DUAL]
+    unit, gv, gv_low = found.objective_unit, found.support, found.support_low
     n, worst, size, trap, hidden = c.size, 0.0, 0.0, 0.0, 0.0  # hidden: max |x_j r_j| for the gradient r
     xPx, xPx_low, cx, cx_low = 0.0, 0.0, 0.0, 0.0
     for j in range(n):
@@ -457,25 +496,27 @@ def measure_gradient(
         hidden = max(hidden, abs(x[j]) * beyond(dual[j], lost, j))
         xPx, xPx_low = add_product(x[j], Px[j], xPx, xPx_low + x[j] * Px[n + j])
         cx, cx_low = add_product(x[j], c[j], cx, cx_low)
-    gv, gv_low, half, total = found[SUPPORT], found[SUPPORT_LOW], 0.5 * xPx, xPx + cx
+    half, total = 0.5 * xPx, xPx + cx
     gap, primal, below = total + gv, half + cx, half + gv
     gap_low = sum_error(xPx, cx, total) + sum_error(total, gv, gap) + (xPx_low + cx_low + gv_low)
     primal = rounded(primal, sum_error(half, cx, primal) + (0.5 * xPx_low + cx_low))
     below = rounded(below, sum_error(half, gv, below) + (0.5 * xPx_low + gv_low))
-    found[DUAL], found[SCALES + DUAL] = max(found[DUAL], worst) + trap, unit + size
+    found.dual, found.dual_scale = max(found.dual, worst) + trap, unit + size
     gap = abs(rounded(gap, gap_low))
-    found[GAP] = max(0.0 if gap <= lost_gap else gap, HIDDEN * hidden)
-    found[SCALES + GAP] = unit + max(abs(primal), abs(below))
-    found[OBJECTIVES], found[OBJECTIVES + 1] = primal, -below
+    found.gap = max(0.0 if gap <= lost_gap else gap, HIDDEN * hidden)
+    found.gap_scale = unit + max(abs(primal), abs(below))
+    found.primal_objective, found.dual_objective = primal, -below
 
 
 @kernel
-def meets(found: Floats, tol: float, tol_abs: float) -> bool:
+def meets(found: Measured, tol: float, tol_abs: float) -> bool:
     """Return True if the stopping test holds for `found`; an infinite `tol_abs` is no limit."""
-    for i in range(SCALES):
-        if not (found[i] <= tol * found[SCALES + i] and found[i] <= tol_abs):
-            return False
-    return True
+    rows, cone, dual, gap = found.rows, found.cone, found.dual, found.gap
+    if not (rows <= tol * found.rows_scale and cone <= tol * found.cone_scale):
+        return False
+    if not (dual <= tol * found.dual_scale and gap <= tol * found.gap_scale):
+        return False
+    return rows <= tol_abs and cone <= tol_abs and dual <= tol_abs and gap <= tol_abs
 
 
 @leaf

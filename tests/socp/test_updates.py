@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import socp
 from bench.fuzz.updates import of_cone_programs
 from socp import ConeProgram, LowRank, NonNeg, ProgramError, Solver
-from socp.method.run import in_callers_units
+from socp.method.answer import in_callers_units
 from tests.support.interrupts import Interrupted
 from tests.support.programs import BOX, check, planted_optimum
 

@@ -375,15 +375,15 @@ def test_what_is_filled_in_is_what_is_measured_there(own):
     G, A = (np.tile(M, (LANES, 1, 1)) if own else M for M in (G, rng.normal(size=(1, n))))
     programs = ConePrograms(c, G, 0.5 + rng.random((LANES, n + 10)), cones, A, b, eye + 0.1)
     (lot,) = lots_of(programs, Settings())
-    w = lanes_for(lot.batch, lot.shape, lot.settings, True)
-    if w.shared:
-        take_matrices(lot.batch, w, 0)
+    lanes = lanes_for(lot.batch, lot.shape, lot.settings, True)
+    if lanes.shared:
+        take_matrices(lot.batch, lanes, 0)
     for lane in range(LANES):
-        fill(lot.batch, w, lane, lane)
-    for i in range(w.cone_rows, w.m + w.n):  # s = z = 1
-        w.y[i] = w.sign[w.first[i] : w.first[i + 1]].sum()
-    names = "rd r r_equal inverse_sz inverse_s W v o Gx Px xPx qx lam nt eta".split()
-    filled = {name: getattr(w, name).copy() for name in names}
-    measure(w)
+        fill(lot.batch, lanes, lane, lane)
+    for i in range(lanes.cone_rows, lanes.m + lanes.n):  # s = z = 1
+        lanes.y[i] = lanes.sign[lanes.first[i] : lanes.first[i + 1]].sum()
+    names = "rd r r_equal cone_r inverse_sz inverse_s W rhs constant_rhs Gx Px xPx qx lam nt eta".split()
+    filled = {name: getattr(lanes, name).copy() for name in names}
+    measure(lanes)
     for name in names:
-        np.testing.assert_allclose(filled[name], getattr(w, name), rtol=1e-12, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(filled[name], getattr(lanes, name), rtol=1e-12, atol=1e-12, err_msg=name)

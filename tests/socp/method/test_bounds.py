@@ -5,6 +5,7 @@ import pytest
 
 import socp
 from socp import ConeProgram, NonNeg, Solver, Status
+from socp.method.answer import BOUNDS_MISSED, EXCUSED, FAILS, OUTSIDE_BOUNDS, PASSES, ROUNDED, Judged
 from socp.method.run import Run
 from socp.problem.settings import Settings
 from socp.verify.stopping import ConeTest, residuals
@@ -43,10 +44,11 @@ def test_x_is_moved_to_the_bounds_that_it_misses():
     program = ConeProgram([1.0, 1.0, 0.5], -np.eye(3), np.zeros(3), [NonNeg(3)], [[1.0, 1, 1]], [1.0])
     run = Run(program, Solver(program)._state, Solver(program).settings, False, Missing(program))
     answer = np.array([-1e-3, 1e-3, 1.0]), np.array([-0.5]), np.array([0.5, 0.5, 0.0]), np.zeros(3)
-    found, message = run._judge(answer)
+    judged = run._judge(answer)
+    found = judged.found
     np.testing.assert_array_equal(answer[0], [0, 1e-3, 1])
     np.testing.assert_array_equal(answer[3], [0, 1e-3, 1])
-    assert not message and found.cone < found.cone_scale and run.test.asked == 2
+    assert not judged.is_optimal and found.cone < found.cone_scale and run.test.asked == 2
 
 
 def test_x_stays_where_it_is_no_better_at_its_bounds():
@@ -58,24 +60,19 @@ def test_x_stays_where_it_is_no_better_at_its_bounds():
     program = ConeProgram([1.0, 1.0], -np.eye(2), np.zeros(2), [NonNeg(2)])
     run = Run(program, Solver(program)._state, Solver(program).settings, False, Worse(program))
     answer = np.array([-1e-3, 1.0]), np.zeros(0), np.ones(2), np.zeros(2)
-    assert not run._judge(answer)[1] and answer[0].tolist() == [-1e-3, 1.0]
+    assert not run._judge(answer).is_optimal and answer[0].tolist() == [-1e-3, 1.0]
 
 
-@pytest.mark.parametrize("message, missed, was_near, steps, is_over", [
-    ("", 1.0, False, 0, False), ("", 1.0, True, 1, True), ("", 0.0, False, 0, False), ("holds", 0.0, False, 0, True),
-    ("holds", 1.0, False, 1, True),
+@pytest.mark.parametrize("verdict, was_near, steps, is_over", [
+    (BOUNDS_MISSED, False, 0, False), (BOUNDS_MISSED, True, 1, True), (FAILS, False, 0, False),
+    (PASSES, False, 0, True), (OUTSIDE_BOUNDS, False, 1, True), (EXCUSED, False, 1, True), (ROUNDED, False, 1, True),
 ])  # fmt: skip
-def test_an_answer_beside_bounds_has_another_iterate_and_then_a_step(message, missed, was_near, steps, is_over):
+def test_an_answer_beside_bounds_has_another_iterate_and_then_a_step(verdict, was_near, steps, is_over):
     run, asked = Run(OPTIMAL["disk"][0], Solver(OPTIMAL["disk"][0])._state, Settings(callback=None), False, None), []
-
-    def judge(answer):
-        run._missed = missed
-        return "found", message
-
-    run._judge, run._near, run._is_excused = judge, was_near, lambda answer, found: False
-    run._last_step = lambda *given: asked.append(given) or (*given[:2], "holds now")
+    run._judge, run._near = lambda answer: Judged(answer, "found", verdict), was_near
+    run._last_step = lambda judged: asked.append(judged) or judged._replace(found="better", verdict=PASSES)
     run.finish = lambda status, message, answer, found: (
-        (status, message) == (Status.OPTIMAL, "holds now" if asked else "holds")
+        (status, found) == (Status.OPTIMAL, "better" if asked else "found")
     )
     assert run._is_solved() is is_over and len(asked) == steps
-    assert run._near == (was_near or (missed == 1.0 and not message))
+    assert run._near == (was_near or verdict is BOUNDS_MISSED)

@@ -5,7 +5,6 @@ import pytest
 
 import socp
 from socp.method.loop import FAR_RAY, GO_ON, RAY, RAY_FOUND, RISEN, SOLVED, STALLED, judge, prepare_run
-from socp.verify.stopping import CONE, DUAL, GAP, ROWS, SCALES
 
 
 def begun(seed):
@@ -32,21 +31,20 @@ def test_residuals_objectives_and_slopes(seed):
     A, G, P, tau = program.A.toarray(), program.G.toarray(), program.P, state.point.tau
     judge(state)
     largest = lambda v: np.abs(v).max()  # noqa: E731
-    Mtv, found = A.T @ y + G.T @ z, state.found
+    Mtv, found = A.T @ y + G.T @ z, state.measured.residuals()
     blocks = {
-        ROWS: (A @ x - tau * program.b, max(largest(tau * program.b), largest(A @ x))),
-        CONE: (G @ x + s - tau * program.h, max(largest(tau * program.h), largest(G @ x))),
-        DUAL: (P @ x + Mtv + tau * program.c, max(largest(tau * program.c), largest(P @ x))),
+        "rows": (A @ x - tau * program.b, max(largest(tau * program.b), largest(A @ x))),
+        "cone": (G @ x + s - tau * program.h, max(largest(tau * program.h), largest(G @ x))),
+        "dual": (P @ x + Mtv + tau * program.c, max(largest(tau * program.c), largest(P @ x))),
     }
-    for place, (left, size) in blocks.items():
-        assert found[place] == pytest.approx(largest(left) / tau, rel=1e-9)
-        assert found[SCALES + place] == pytest.approx(1.0 + size / tau, rel=1e-9)
+    for name, (left, size) in blocks.items():
+        assert getattr(found, name) == pytest.approx(largest(left) / tau, rel=1e-9)
+        assert getattr(found, f"{name}_scale") == pytest.approx(1.0 + size / tau, rel=1e-9)
     curvature, gv = x @ P @ x / tau**2, (program.b @ y + program.h @ z) / tau
     primal, dual = 0.5 * curvature + program.c @ x / tau, -0.5 * curvature - gv
-    assert found[GAP] == pytest.approx(abs(primal - dual)) and found[SCALES + GAP] == pytest.approx(
-        1.0 + max(abs(primal), abs(dual))
-    )
-    relative = found[[ROWS, CONE, DUAL, GAP]] / found[[SCALES + k for k in (ROWS, CONE, DUAL, GAP)]]
+    assert found.gap == pytest.approx(abs(primal - dual))
+    assert found.gap_scale == pytest.approx(1.0 + max(abs(primal), abs(dual)))
+    relative = np.array(found[:4]) / found[4:8]
     assert state.worst == pytest.approx(relative.max())
     slope = largest(Mtv) / -(gv * tau) if gv < 0.0 else np.inf
     assert state.primal_ray == pytest.approx(slope)

@@ -5,6 +5,7 @@ import pytest
 
 import socp
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder, Solver, Status
+from socp.method.answer import FAILS, Judged
 from socp.method.fallbacks import Fallbacks
 from socp.method.run import Run
 from socp.plan.fallbacks import fallbacks
@@ -83,6 +84,11 @@ def test_an_attempt_without_room_in_memory_loses_no_answer(monkeypatch):
     assert solution.x.shape == (1,) and solution.status is not Status.MAX_ITERATIONS
 
 
+def failing(run, answer):
+    """Return the verdict that an answer fails."""
+    return Judged(answer, run.test.residuals(*answer), FAILS)
+
+
 @pytest.mark.parametrize("stop", [1, 3])
 def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatch):
     starts, seen = [], []
@@ -93,8 +99,7 @@ def test_an_attempt_that_is_stopped_takes_no_better_answer_away(stop, monkeypatc
         return sum(starts) == 1 + stop  # immediately in the attempt `stop`
 
     # every run that is not stopped ends as inaccurate
-    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))
-    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    monkeypatch.setattr(Run, "_judge", failing)
     solution = socp.solve(THIN["a cone that x fills"][0], callback=stopped, max_iter=1000)
     assert sum(starts) == 1 + stop
     assert solution.status is not Status.INTERRUPTED
@@ -110,8 +115,7 @@ def test_iterations_times_and_the_time_limit_are_those_of_all_attempts(monkeypat
         efforts.append((run.trace.size - 1, run.state.kkt.factor_seconds, run.state.kkt.solve_seconds))
 
     monkeypatch.setattr(Run, "solve", counted)
-    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
-    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    monkeypatch.setattr(Run, "_judge", failing)  # every run fails
     solution = socp.solve(THIN["a cone that x fills"][0], max_iter=1000)
     iterations, factorization, solves = map(sum, zip(*efforts))
     assert len(efforts) > 2 and len(begun) == 1 and solution.iterations == iterations > len(solution.trace) - 1
@@ -134,8 +138,7 @@ def test_precise_solves_end_with_the_attempts(monkeypatch):
 
 @pytest.mark.parametrize("most", [30, 110, 130, 199, 201])
 def test_a_limit_of_iterations_that_is_given_is_that_of_all_attempts(most, monkeypatch):
-    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
-    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    monkeypatch.setattr(Run, "_judge", failing)  # every run fails
     assert socp.solve(THIN["a cone that x fills"][0], max_iter=most).iterations <= most
     assert socp.solve(THIN["a cone that x fills"][0]).iterations > 201
 
@@ -143,8 +146,7 @@ def test_a_limit_of_iterations_that_is_given_is_that_of_all_attempts(most, monke
 def test_no_attempt_begins_after_the_time_limit(monkeypatch):
     begun, solve = [], Run.solve
     monkeypatch.setattr(Run, "solve", lambda run: (begun.append(run), solve(run)))
-    monkeypatch.setattr(Run, "_judge", lambda run, answer: (run.test.residuals(*answer), ""))  # every run fails
-    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
+    monkeypatch.setattr(Run, "_judge", failing)  # every run fails
     monkeypatch.setattr("socp.method.fallbacks.clock", lambda: 1e300)
     socp.solve(THIN["a cone that x fills"][0], time_limit=1e3, max_iter=1000)
     assert len(begun) == 1

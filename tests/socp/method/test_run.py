@@ -206,14 +206,14 @@ def test_a_ray_that_was_refused_is_asked_for_again_when_its_slope_is_half_of_tha
     program = DUAL_INFEASIBLE["inside a cone"]
     solver = Solver(program)
     run = Run(program, solver._state, solver.settings, False, Refusing(program))
-    certificate = run._certificate
+    certificate = run.rays.certificate
 
     def counted(error_of, unbounded=False):
         if unbounded:
             asked.append((run.state.iteration, run.state.dual_ray))
         return certificate(error_of, unbounded)
 
-    run._certificate = counted
+    run.rays.certificate = counted
     run.solve()
     assert len(asked) > 1 and solver._state.dual_refused == asked[-1][1]
     last = run.iterations  # it always tests when it gives up
@@ -296,12 +296,15 @@ def test_last_step_leave_the_policy_as_it_was():
     assert not policy.precise
     take_best(solver._state)
     answer = run.unscale(solver._state.point)
-    found, _ = run._judge(answer)
+    judged = run._judge(answer)
     before = run.state.iteration
-    _, better, _ = run._last_step(answer, found, "")
-    assert better.worst <= found.worst and not policy.precise and run.state.iteration == before + 1
+    assert (
+        run._last_step(judged).found.worst <= judged.found.worst
+        and not policy.precise
+        and run.state.iteration == before + 1
+    )
     run.state.max_iter = before + 1
-    assert run._last_step(answer, found, "") == (answer, found, "") and run.state.iteration == before + 1
+    assert run._last_step(judged) is judged and run.state.iteration == before + 1
 
 
 def test_residuals_of_the_callers_data_are_those_that_a_step_removes():
@@ -416,9 +419,9 @@ def test_candidates_for_a_certificate_in_turn(hard):
         ((CERTAIN,), True, 1), ((CERTAIN,), False, 1), ((far, far, far, CERTAIN), True, 4),
         ((far, *4 * [2 * far], CERTAIN), True, 6),
     ):  # fmt: skip
-        seen, run._repaired = [], {False: np.inf, True: np.inf}
+        seen, run.rays._repaired = [], {False: np.inf, True: np.inf}
         error_of = lambda ray: seen.append(ray) or (*errors, *[np.inf] * 8)[len(seen) - 1]  # noqa: B023, E731
-        error, found = run._certificate(error_of, unbounded)
+        error, found = run.rays.certificate(error_of, unbounded)
         assert len(seen) == count and error == min(errors)
         assert found is seen[int(np.argmin(errors))]
 

@@ -16,6 +16,7 @@ from socp import ConeProgram, LowRank, NonNeg, Settings, Solver, Status
 from socp.form.standard import StandardForm
 from socp.kkt.dense import DenseKKT
 from socp.kkt.sparse import SparseKKT
+from socp.method.answer import FAILS
 from socp.method.run import Run
 from socp.plan.choice import decide, is_held
 from socp.plan.costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
@@ -129,11 +130,10 @@ def test_the_seconds_that_are_compared_are_those_of_the_sizes(is_kept):
 
 def test_the_plan_is_that_of_the_run_that_gave_the_answer(monkeypatch):
     judge = Run._judge
-    monkeypatch.setattr(Run, "_is_excused", lambda run, answer, found: False)
     monkeypatch.setattr(
         Run,
         "_judge",
-        lambda run, answer: judge(run, answer) if run.plan.backend == "sparse" else (judge(run, answer)[0], ""),
+        lambda run, answer: judge(run, answer)._replace(**({} if run.plan.backend == "sparse" else {"verdict": FAILS})),
     )
     solver = Solver(ConeProgram([1.0], [[-1.0]], [0.0], [NonNeg(1)]))
     solution = solver.solve()

@@ -1,10 +1,17 @@
-"""Elimination of rows of L by the supernodes that have entries in them, and the triangle of four columns."""
+"""Elimination of rows of L by the supernodes that have entries in them, and the triangle of four columns.
+
+With K = L D L', the rows R of L follow from those of K by the supernodes J in the order of their columns:
+
+    Y := L_JJ \\ K_JR,   L_RJ := Y' / D_J,   K_IR -= L_IJ Y   in the rows I of J up to R, which `done` ends
+
+`work_four` holds K_:R, four rows side by side: entry (i, c) is at 4 i + c.  It is zero where nothing is left to do.
+"""
 
 from __future__ import annotations
 
 from ....compiled.kernels import inner
 from ..factors import put_pivot
-from .four_wide import FourWideFactors
+from .four_wide import DONE, FIRST, ROW_BEGIN, ROW_END, VALUE_BEGIN, FourWideFactors
 
 SIDE_BY_SIDE = True  # LLVM may make vector instructions of equal adjacent operations (see `compiled.machine`).
 
@@ -28,20 +35,20 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
 
     The rows are `count` rows from `row` on.  Return the first link to a supernode of four columns, or `to_link`.
     """
-    k, table, rows, linked = row, ldl.table, ldl.rows, ldl.columns
+    k, rows, linked, table = row, ldl.rows, ldl.columns, ldl.table
     work, values, inverse, end_row = ldl.work_four, ldl.values, ldl.inverse, row + count
     for q in range(from_link, to_link):
         t = linked[q]
         if t & 1 != 0:
             return int(q)
-        column, begin, end, stop = table[t], table[t + 1], table[t + 3], table[t + 5]
-        at, factor, i = table[t + 2] - begin, inverse[column], column << 2
+        column, begin, end, stop = table[t + FIRST], table[t + ROW_BEGIN], table[t + DONE], table[t + ROW_END]
+        at, factor, i = table[t + VALUE_BEGIN] - begin, inverse[column], column << 2  # values[at + p] is in row rows[p]
         while end < stop and rows[end] < end_row:
             values[at + end] = work[i + (rows[end] - k)] * factor
             end += 1
         y0, y1, y2, y3 = work[i], work[i + 1], work[i + 2], work[i + 3]
         work[i] = work[i + 1] = work[i + 2] = work[i + 3] = 0.0
-        table[t + 3] = end
+        table[t + DONE] = end
         for p in range(begin, end):
             i, l = rows[p] << 2, values[at + p]
             x0, x1, x2, x3 = work[i], work[i + 1], work[i + 2], work[i + 3]
@@ -50,11 +57,12 @@ def eliminate_ones(ldl: FourWideFactors, from_link: int, to_link: int, row: int,
 
 
 @inner
-def eliminate_four(ldl: FourWideFactors, place_in_table: int, row: int, count: int) -> None:
-    """Compute rows of L in one supernode of four columns, and subtract their updates as `eliminate_ones`."""
-    t, k, table, rows = place_in_table, row, ldl.table, ldl.rows
+def eliminate_four(ldl: FourWideFactors, t: int, row: int, count: int) -> None:
+    """Compute rows of L in the supernode of four columns at place t, and subtract their updates as `eliminate_ones`."""
+    k, rows, table = row, ldl.rows, ldl.table
     work, values, inverse = ldl.work_four, ldl.values, ldl.inverse
-    j, begin, at, end, stop = table[t], table[t + 1], table[t + 2], table[t + 3], table[t + 5]
+    j, begin, at = table[t + FIRST], table[t + ROW_BEGIN], table[t + VALUE_BEGIN]
+    end, stop = table[t + DONE], table[t + ROW_END]
     i, place, first, rows_held = j << 2, at + 6 + ((end - begin) << 2), at + 6, count
     l10, l20, l21 = values[at], values[at + 1], values[at + 2]
     l30, l31, l32 = values[at + 3], values[at + 4], values[at + 5]
@@ -69,7 +77,7 @@ def eliminate_four(ldl: FourWideFactors, place_in_table: int, row: int, count: i
             values[place + 2], values[place + 3] = y2 * inverse[j + 2], y3 * inverse[j + 3]
             place += 4
             end += 1
-    table[t + 3] = end
+    table[t + DONE] = end
     a0, a1, a2, a3 = work[i], work[i + 1], work[i + 2], work[i + 3]
     i += 4
     b0, b1, b2, b3 = work[i], work[i + 1], work[i + 2], work[i + 3]

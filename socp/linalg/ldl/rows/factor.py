@@ -12,7 +12,7 @@ from ....compiled.kernels import inner
 from ....compiled.signatures import Floats
 from ..factors import put_pivot
 from .eliminate import eliminate, factor_block
-from .four_wide import FourWideFactors
+from .four_wide import DONE, FIRST, FIRST_AFTER, ROW_BEGIN, VALUE_BEGIN, FourWideFactors
 from .static import are_unchanged, find_base, pass_base
 
 AT_ONCE = 64  # supernodes between two looks at the clock
@@ -40,7 +40,7 @@ def factor_range(ldl: FourWideFactors, from_supernode: int, to_supernode: int, d
     """Factor a range of supernodes; return the number of replaced pivots, or -1 if a pivot is not finite."""
     table, s, replaced = ldl.table, from_supernode, 0
     while s < to_supernode:
-        narrow, stop = table[(s << 2) + 4] - table[s << 2] == 1, to_supernode
+        narrow, stop = table[(s << 2) + FIRST_AFTER] - table[(s << 2) + FIRST] == 1, to_supernode
         if ldl.until > 0.0:
             stop = min(s + AT_ONCE, to_supernode)
         if narrow:
@@ -70,11 +70,11 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
     d, inverse, work, values, replaced = ldl.d, ldl.inverse, ldl.work, ldl.values, 0
     for s in range(from_supernode, to_supernode):
         own = s << 2
-        k = table[own]
-        if table[own + 4] - k != 1:
+        k = table[own + FIRST]
+        if table[own + FIRST_AFTER] - k != 1:
             ldl.reached = s
             return replaced
-        table[own + 3] = table[own + 1]
+        table[own + DONE] = table[own + ROW_BEGIN]
         for p in range(middle[k], indptr[k + 1]):
             work[indices[p]] = data[source[p]]
         if s >= ldl.static > 0:
@@ -84,12 +84,12 @@ def factor_ones(ldl: FourWideFactors, from_supernode: int, to_supernode: int, da
         for q in range(link[s], row_start[s + 1]):
             code = linked[q]
             t = code & ~1
-            j, begin, at, end = table[t], table[t + 1], table[t + 2], table[t + 3]
-            table[t + 3] = end + 1
+            j, begin, at, end = table[t + FIRST], table[t + ROW_BEGIN], table[t + VALUE_BEGIN], table[t + DONE]
+            table[t + DONE] = end + 1
             y0 = work[j]  # D(j) L(k, j)
             work[j] = 0.0
             if code & 1 == 0:
-                at -= begin
+                at -= begin  # values[at + p] is in row rows[p].
                 for p in range(begin, end):
                     work[rows[p]] -= values[at + p] * y0
                 l0 = y0 / d[j]
@@ -125,18 +125,18 @@ def factor_fours(ldl: FourWideFactors, from_supernode: int, to_supernode: int, d
     link, middle, work, replaced = ldl.link, ldl.middle, ldl.work_four, 0
     for s in range(from_supernode, to_supernode):
         own = s << 2
-        k = table[own]
-        if table[own + 4] - k == 1:
+        k = table[own + FIRST]
+        if table[own + FIRST_AFTER] - k == 1:
             ldl.reached = s
             return replaced
-        table[own + 3] = table[own + 1]
+        table[own + DONE] = table[own + ROW_BEGIN]
         for c in range(4):
             for p in range(middle[k + c], indptr[k + c + 1]):
                 work[(indices[p] << 2) + c] = data[source[p]]
         if s >= ldl.static > 0:
             pass_base(ldl, s, work, 2, False)
         eliminate(ldl, link[s], row_start[s + 1], k, 4)
-        bad = factor_block(ldl, k, table[own + 2])
+        bad = factor_block(ldl, k, table[own + VALUE_BEGIN])
         if bad < 0:
             return -1
         replaced += bad

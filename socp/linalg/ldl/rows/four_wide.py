@@ -16,6 +16,7 @@ from ..factors import Factors
 from ..symbolic.analysis import Analysis, find_rows
 from ..symbolic.siblings import are_siblings
 
+FIRST, ROW_BEGIN, VALUE_BEGIN, DONE, FIRST_AFTER, ROW_END, VALUE_END = range(7)  # places in `FourWideFactors.table`
 ZEROS = 0.2  # largest share of explicit zeros in a supernode
 
 
@@ -94,15 +95,17 @@ class FourWideFactors(Factors):
     indptr, indices, source : arrays
         The permuted upper triangle of K by columns; its entry q is entry ``source[q]`` of K.
     table : array
-        Four numbers for each supernode: its first column, its places in `rows` and in `values`, and the end of its rows
-        that are factored so far.
+        Four numbers for each supernode, which a factorization reads at once: its first column, its places in `rows` and
+        in `values`, and the end of its rows that are factored so far.  Supernode s has place t = 4 s, and its numbers
+        are table[t + FIRST], table[t + ROW_BEGIN], table[t + VALUE_BEGIN] and table[t + DONE].  Rows and values end
+        where those of the next supernode begin.
     start : array
         Twice the place of each supernode in `rows`, plus 1 if it has four columns.
     rows, values : arrays
         Rows of each supernode below its triangle; values of each triangle, followed by the values of these rows.
     row_start, columns : arrays
         ``columns[row_start[s]:row_start[s + 1]]`` are links to the supernodes that have rows in supernode s: for
-        supernode t its place in `table`, 4 t, plus 1 if it has four columns.
+        supernode t its place 4 t, plus 1 if it has four columns.
     inverse : (n,) array
         1 / D.
     static, static_columns : int
@@ -147,12 +150,12 @@ def four_wide_pattern(ldl: FourWideFactors, supernodes: Supernodes, analysis: An
     ldl.static, ldl.static_columns = supernodes.static, supernodes.static_columns
     put_entries(ldl, analysis)
     for s in range(supernodes.count):
-        width, height = first[s + 1] - first[s], counts[first[s + 1] - 1]
-        ldl.start[s] = 2 * table[4 * s + 1] + (width > 1)
-        table[4 * s + 4] = first[s + 1]
-        table[4 * s + 5] = table[4 * s + 1] + height
-        table[4 * s + 6] = table[4 * s + 2] + (width * (width - 1)) // 2 + width * height
-    ldl.start[supernodes.count] = 2 * table[4 * supernodes.count + 1]
+        t, width, height = 4 * s, first[s + 1] - first[s], counts[first[s + 1] - 1]
+        ldl.start[s] = 2 * table[t + ROW_BEGIN] + (width > 1)
+        table[t + FIRST_AFTER] = first[s + 1]
+        table[t + ROW_END] = table[t + ROW_BEGIN] + height
+        table[t + VALUE_END] = table[t + VALUE_BEGIN] + (width * (width - 1)) // 2 + width * height
+    ldl.start[supernodes.count] = 2 * table[4 * supernodes.count + ROW_BEGIN]
     link_rows(ldl, analysis)
     for s in range(supernodes.count):
         ldl.link[s] = ldl.row_start[s]
@@ -191,16 +194,17 @@ def put_entries(ldl: FourWideFactors, analysis: Analysis) -> None:
 
 @inner
 def link_rows(ldl: FourWideFactors, analysis: Analysis) -> None:
-    """Write to `rows` the rows of each supernode below its triangle, to `columns` the supernodes with rows in each."""
+    """Set the rows of supernode s below its triangle, and the links of s to the supernodes that have a row in s."""
     n, count, table, linked, row_start = analysis.perm.size, ldl.supernodes, ldl.table, ldl.columns, ldl.row_start
     owner, above = np.empty(n, np.int64), np.empty(count, np.int64)
     begin, fill = np.empty(count + 1, np.int64), np.empty(count, np.int64)
     for s in range(count):
-        begin[s], begin[s + 1] = table[4 * s + 1], table[4 * s + 5]
-        for j in range(table[4 * s], table[4 * s + 4]):
+        t = 4 * s
+        begin[s], begin[s + 1] = table[t + ROW_BEGIN], table[t + ROW_END]
+        for j in range(table[t + FIRST], table[t + FIRST_AFTER]):
             owner[j] = s
     for s in range(count):
-        above[s] = owner[max(analysis.parent[table[4 * s + 4] - 1], 0)]  # The entry of a root is not used.
+        above[s] = owner[max(analysis.parent[table[4 * s + FIRST_AFTER] - 1], 0)]  # The entry of a root is not used.
     find_rows(analysis.indptr, analysis.indices, owner, above, begin, ldl.rows)
     for turn in range(2):  # Count the links, then write them.
         for s in range(count):

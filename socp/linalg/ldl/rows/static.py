@@ -13,7 +13,7 @@ from __future__ import annotations
 from ....compiled.kernels import deferred
 from ....compiled.signatures import Floats
 from .eliminate import eliminate
-from .four_wide import FourWideFactors
+from .four_wide import DONE, FIRST, FIRST_AFTER, ROW_BEGIN, FourWideFactors
 
 
 @deferred
@@ -41,9 +41,9 @@ def find_base(ldl: FourWideFactors, data: Floats) -> None:
     table, indices, source = ldl.table, ldl.indices, ldl.source
     indptr, middle, work = ldl.indptr, ldl.middle, ldl.work_four
     for s in range(ldl.static, ldl.supernodes):
-        k = table[s << 2]
-        count = table[(s << 2) + 4] - k
-        table[(s << 2) + 3] = table[(s << 2) + 1]
+        k = table[(s << 2) + FIRST]
+        count = table[(s << 2) + FIRST_AFTER] - k
+        table[(s << 2) + DONE] = table[(s << 2) + ROW_BEGIN]
         for c in range(count):
             for p in range(indptr[k + c], middle[k + c]):
                 work[(indices[p] << 2) + c] = data[source[p]]
@@ -58,10 +58,10 @@ def pass_base(ldl: FourWideFactors, s: int, work: Floats, shift: int, is_new: bo
     Column j of the rows is at work[j << shift].
     """
     table, linked, base, at = ldl.table, ldl.columns, ldl.base, ldl.base_start[s]
-    end, count = ldl.row_start[s + 1], table[(s << 2) + 4] - table[s << 2]
+    end, count = ldl.row_start[s + 1], table[(s << 2) + FIRST_AFTER] - table[(s << 2) + FIRST]
     for q in range(ldl.link[s], end + 1):  # the linked supernodes that are not static, then `s` itself
         t = linked[q] & ~1 if q < end else s << 2
-        for j in range(table[t], table[t + 4]):
+        for j in range(table[t + FIRST], table[t + FIRST_AFTER]):
             for i in range(j << shift, (j << shift) + count):
                 if is_new:
                     base[at], work[i] = -work[i], 0.0
