@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.answers import BuiltAnswer
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems, winners
 from ..base.parameters import Positive, parameters
@@ -23,7 +25,7 @@ SERIES = tuple(4.0 ** np.arange(-4, 5))
 
 
 @parameters
-class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParameters, InterceptParameters):
+class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, WeightParameters, InterceptParameters):
     r"""Support vector classifier that should treat an example and its explanation alike.
 
     An explained example v_j keeps the important features of an example x_i and leaves out the others.  The machine is
@@ -216,7 +218,7 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         self.support_vectors_, self.dual_coef_ = vectors[used], both[:, used]
         self._set_coef()
         self.n_iter_ = max(one.iterations for one in found)
-        self.program_, self.solution_ = found[-1].program(), found[-1].solution
+        self._answer = functools.cache(found[-1].answer)
 
 
 class _Samples(NamedTuple):
