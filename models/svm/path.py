@@ -1,6 +1,7 @@
 r"""Support vector machines along a sequence of C, each warm-started from the previous C; C by cross-validation.
 
-In b_i = alpha_i y_i the duals of all two-class machines of a set of samples share P and the equality:
+In b_i = alpha_i y_i the duals of all two-class machines of a set of samples share P and the equality, as
+`programs.margins.signed_dual` states:
 
     minimize    1/2 b'Kb - t'b
     subject to  1'b = 0,   b_i between 0 and t_i C_i
@@ -26,7 +27,7 @@ from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import check_classes_left, class_weights, stratified_folds, two_class_problems, winners
 from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
-from ..programs.margins import dual_program
+from ..programs.margins import signed_dual
 from .dual import NOT_SEMIDEFINITE, MarginDual
 from .groups import MachineParameters, WorkingSetParameters
 from .kernels import Kernel, KernelChoice
@@ -73,7 +74,8 @@ class Path:
         if K is None:
             K = tested_matrix(samples.kernel.gram(samples.X), samples.cache_size)
         self.samples, self.settings, self.K = samples, settings, K
-        program = dual_program(K, np.ones(n), np.zeros(n), samples.bias, 0.0)  # `_one_by_one` replaces its vectors
+        none = np.zeros(n)  # `_one_by_one` replaces the vectors
+        program = signed_dual(K, none, none, none, samples.bias)
         self.dual = MarginDual(program, settings, semidefinite=True)
 
     def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Two-class machines of shared samples and one kernel, all solved in one call.
 
-In u_i = alpha_i y_i the duals share one kernel matrix K; each dual has the samples of its classes:
+`qp.solve_series` solves `programs.margins.signed_dual`: in u_i = alpha_i y_i the duals share one kernel matrix K, and
+each dual has the samples of its classes:
 
     minimize    1/2 u'Ku - y'u
     subject to  1'u = 0,   u_i between 0 and y_i C_i
