@@ -1,7 +1,7 @@
 r"""Coordinate descent for explanations of sparse samples: no matrix of inner products is formed.
 
-The program is `programs.explanations.explained_dual` in u = (alpha_i y_i, lambda_j).  With the rows F = (x_i, d_j) it is
-the dual of `svm.linear_dual` with one more row,
+The program is `programs.explanations.explained_dual` in u = (alpha_i y_i, lambda_j).  With the rows F = (x_i, d_j) it
+is the dual of `svm.linear_dual` with one more row,
 
     minimize  1/2 |F'u|^2 - sum_i y_i u_i (+ sum_j lambda_j^2 / (4 Q_j)),   low <= u <= high,   sum_i u_i = 0
 

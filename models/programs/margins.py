@@ -70,7 +70,8 @@ def linear_primal(
 ) -> qp.QuadraticProgram:
     """Return the primal of `linear_dual` for the losses of one sample, b = `scale` c at the price 1/2 c^2, 0 for no b.
 
-    min  1/2 |w|^2 + 1/2 c^2 + sum_k C_k xi_k  (or C_k xi_k^2)   s.t.   s_k (q_k - w'x_k - b) <= epsilon + xi_k,  xi >= 0
+    min  1/2 |w|^2 + 1/2 c^2 + sum_k C_k xi_k  (or C_k xi_k^2)
+    s.t. s_k (q_k - w'x_k - b) <= epsilon + xi_k,   xi >= 0
 
     `signs` holds s_k, the labels (q = y, epsilon = 0) or, for targets q, 1 and -1 of each sample in two rows.
     """

@@ -1,4 +1,4 @@
-"""The minimax probability machine, whose classes are known by their means and covariances (Lanckriet and others 2002)."""
+"""The minimax probability machine, of classes with known means and covariances (Lanckriet and others 2002)."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ Maximum entropy discrimination (Jaakkola, Meila and Jebara 1999; Li et al. 2013)
 
     max  sum_t s_t (a lam_t + log(1 - lam_t / c)) - 1/2 |F'(s lam)|^2   s.t.   0 <= lam < c
 
-has no quadratic objective.  A quadratic one results if E[gamma_t] = a - 1 / (c - lam_t), the slope of its terms in lam_t,
-is fixed, another one if the logarithms are replaced by their second-order models.
+has no quadratic objective.  A quadratic one results if E[gamma_t] = a - 1 / (c - lam_t), the slope of its terms in
+lam_t, is fixed, another one if the logarithms are replaced by their second-order models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ LARGEST_SHARE = 0.99  # largest part of the way to c that a Newton step may go
 
 
 def med_program(P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float) -> qp.QuadraticProgram:
-    """Return the program of Li et al., eq. 19, with the bound of eq. 13; |F'(s lam)|^2 = lam'P lam, `margins` are E[gamma_t].
+    """Return the program of Li et al., eq. 19, with the bound of eq. 13; |F'(s lam)|^2 = lam'P lam.
+
+    `margins` holds the E[gamma_t].
 
     min  1/2 |F'(s lam)|^2 - sum_t s_t E[gamma_t] lam_t   s.t.   0 <= lam <= c
     """

@@ -15,7 +15,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,10 +23,12 @@ import scipy.sparse as sp
 import qp
 from qp.problem.mercer import PARAMETERS, check_name, check_parameter, is_mercer
 
-from ..base.validation import as_dense, check_choice
+from ..base.validation import Shown, as_dense, check_choice
 
 Name = Literal["linear", "poly", "rbf", "precomputed"]
-KernelChoice = Name | Callable[[Any, Any], Any]
+KernelChoice = Annotated[
+    Name | Callable[[Any, Any], Any], Shown('{"linear", "poly", "rbf", "precomputed"}, Kernel or callable')
+]
 Gamma = Literal["scale", "auto"] | float
 NAMES = get_args(Name)
 MOST_MONOMIALS = 20  # most monomials of a polynomial kernel that are used as explicit features
