@@ -110,8 +110,8 @@ if TYPE_CHECKING:
         Each annotated name of the class body is a parameter, as in a dataclass: names before ``_: KW_ONLY`` may be
         given by position, the value is the default, and parameters of decorated base classes are inherited.
         `Estimator._check_fields` checks the value against the `Range` of an annotation, or a Literal of words.
-        `fitted()` declares an attribute.  The decorator makes `__init__` and completes the docstring: the sections "Parameters"
-        and "Attributes" get missing items from the base classes, types and defaults from the annotations.
+        `fitted()` declares an attribute.  The decorator makes `__init__` and completes the docstring: the sections
+        "Parameters" and "Attributes" get missing items from the base classes, types and defaults from the annotations.
         """
         return cls
 

@@ -24,7 +24,7 @@ from ..base.validation import as_dense
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
 from ..svm.dual import MarginDual
-from ..svm.kernels import Kernel, inner_products
+from ..svm.kernels import Kernel, centered, inner_products
 from ..svm.linear_dual import Answer
 from ..svm.margin import intercept_of, low_rank_pays
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
@@ -41,13 +41,17 @@ NOT_SEPARABLE = (
 class Products:
     """Inner products of phi(x_i) and d_j, in this order: the features of a linear kernel, or one matrix.
 
-    The rows of `X` are x_i, the rows of `V` are v_j; v_j explains sample `owner[j]`.
+    The rows of `X` are x_i, the rows of `V` are v_j; v_j explains sample `owner[j]`.  With an intercept, a `bias`, the
+    features of the samples are less their `mean`.
     """
 
-    def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
+    def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel, bias: bool = False) -> None:
         stack = sp.vstack if sp.issparse(X) else np.vstack
-        self.kernel, self.samples = kernel, X.shape[0]
-        self.features: Any = stack([X, X[owner] - V]) if kernel.is_linear else None
+        self.kernel, self.samples, self.mean = kernel, X.shape[0], np.zeros(X.shape[1])
+        self.features: Any = None
+        if kernel.is_linear:
+            own, self.mean = centered(X) if bias else (X, self.mean)
+            self.features = stack([own, X[owner] - V])
         if kernel.is_linear:
             return
         n, both = self.samples, stack([X, V]) if owner.size else X

@@ -144,7 +144,10 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         V, owner = explained_examples(given, X, y, self.kernel_.absent, getattr(self.kernel, "labels", 0))
         kept = np.flatnonzero(weights[owner] > 0.0)
         V, self.owner_ = V[kept], owner[kept]
-        products, used = Products(X, V, self.owner_, self.kernel_), np.flatnonzero(weights > 0.0)
+        products, used = (
+            Products(X, V, self.owner_, self.kernel_, bool(self.fit_intercept)),
+            np.flatnonzero(weights > 0.0),
+        )
         samples = _Samples(products, codes, C, weights, settings)
         if factors.size == 0:
             self.Q_ = float(self.Q)
@@ -217,6 +220,11 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         vectors = sp.vstack([X, V], format="csr") if sp.issparse(X) else np.vstack([X, V])
         self.support_vectors_, self.dual_coef_ = vectors[used], both[:, used]
         self._set_coef()
+        if self.kernel_.is_linear:
+            products = found[0].margin.products
+            weights = np.hstack([of_all("signed", "rows", codes.size), self.lambda_])
+            self.coef_ = np.asarray(weights @ products.features)  # with the digits that an offset costs
+            self.intercept_ = self.intercept_ - self.coef_ @ products.mean
         self.n_iter_ = max(one.iterations for one in found)
         self._answer = functools.cache(found[-1].answer)
 

@@ -220,6 +220,18 @@ def shifted(X: Any, shift: np.ndarray) -> Any:
     return sp.csr_array((X.data - shift[X.indices], X.indices, X.indptr), X.shape) if shift.any() else X
 
 
+def centered(X: Any, rows: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
+    """Return X less the means of its columns, of sparse X of its `full_columns`, and these means; else they are zero.
+
+    `rows` are the samples of which the means are taken, all by default.  A linear machine with an intercept keeps its
+    w, and products keep the digits that an offset costs.
+    """
+    part = X if rows is None or rows.size == X.shape[0] else X[rows]
+    mean = np.asarray(part.mean(axis=0)).ravel()
+    mean = np.where(full_columns(X), mean, 0.0) if sp.issparse(X) else mean
+    return shifted(X, mean), mean
+
+
 def squares(A: Any) -> np.ndarray:
     """Return |a|^2 of every row a of A."""
     if sp.issparse(A):

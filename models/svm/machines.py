@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
@@ -17,7 +16,7 @@ from ..base.multiclass import spread
 from ..programs.margins import dual_program, nu_dual
 from .dual import NOT_SEPARABLE, MarginDual
 from .kernel_expansion import PAIRWISE, KernelExpansion
-from .kernels import full_columns, shifted
+from .kernels import centered
 from .linear_machines import published
 from .margin import Form, Machine, Margin, divided, largest_margin, machine_of
 from .series import Machines, Problem, fits_in_series, solve_in_series
@@ -45,10 +44,7 @@ class MarginMachines(KernelExpansion, BuiltAnswer):
         is_linear, bias, samples = self.kernel_.is_linear, bool(self.fit_intercept), X
         if is_linear and bias:
             rows = np.unique(np.concatenate([one.rows for one in problems]))
-            part = X if rows.size == X.shape[0] else X[rows]
-            mean = np.asarray(part.mean(axis=0)).ravel()
-            mean = np.where(full_columns(X), mean, 0.0) if sp.issparse(X) else mean
-            samples = shifted(X, mean)  # w does not change, and products keep the digits that an offset costs
+            samples, mean = centered(X, rows)
         machines = self._in_series(samples, problems, settings) or self._one_by_one(samples, problems, settings)
         if is_linear:
             name = type(self).__name__

@@ -30,7 +30,7 @@ from ..base.validation import as_weights, check_number
 from ..programs.margins import signed_dual
 from .dual import NOT_SEMIDEFINITE, MarginDual
 from .groups import MachineParameters, WorkingSetParameters
-from .kernels import Kernel, KernelChoice
+from .kernels import Kernel, KernelChoice, centered
 from .margin import intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
@@ -224,9 +224,10 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
         weights = as_weights(sample_weight, codes.size)
         check_classes_left(self.classes_, codes, weights)
         self._kernel_to_fit(matrix, weights)
+        is_shifted = self.kernel_.is_linear and bool(self.fit_intercept)
         samples = Samples(
-            matrix, codes, weights, self.classes_, self.kernel_, bool(self.fit_intercept), self.class_weight,
-            self.multi_class, float(self.cache_size),
+            centered(matrix, np.flatnonzero(weights))[0] if is_shifted else matrix, codes, weights, self.classes_,
+            self.kernel_, bool(self.fit_intercept), self.class_weight, self.multi_class, float(self.cache_size),
         )  # fmt: skip
         settings = {**machine._engine_settings(), "tol": max(self.tol, FOLD_TOL), "verbose": False}
         self.Cs_, self.scores_ = Cs, fold_scores(samples, Cs, folds_of(self.cv, codes, weights), settings)

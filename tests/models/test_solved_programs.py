@@ -132,9 +132,10 @@ def explained_classifier(penalty="l1", Q=0.3, descent=False):
             model = models.ExplanationAugmentedSVC(**settings).fit(sp.csr_array(X), y, explanations=sp.csr_array(V))
     else:
         model = models.ExplanationAugmentedSVC(**settings).fit(X, y, explanations=V)
-    both = np.vstack([y[:, None] * X, X - V])
+    own = X - X.mean(axis=0)
+    both = np.vstack([y[:, None] * own, X - V])
     stated = explanations.explained_dual(both @ both.T, y, np.full(40, C), np.full(40, Q), penalty, True)
-    values = lambda a: X @ (both.T @ a.x) + a.y[0]  # noqa: E731
+    values = lambda a: own @ (both.T @ a.x) + a.y[0]  # noqa: E731
     return Case(model, stated, values, model.decision_function(X), descent)
 
 
@@ -142,7 +143,7 @@ def projected_classifier():
     X, y, _ = data(features=6)
     V = X * (np.arange(6) < 4)
     model = models.ExplanationAugmentedSVC(C=C, Q=np.inf, tol=1e-9).fit(X, y, explanations=V)
-    X4 = X[:, :4]  # w is zero on the features that are left out
+    X4 = (X - X.mean(axis=0))[:, :4]  # w is zero on the features that are left out
     stated = margins.dual_program((y[:, None] * X4) @ (y[:, None] * X4).T, y, np.full(40, C), True)
     return Case(model, stated, lambda a: X4 @ (X4.T @ (a.x * y)) + a.y[0], model.decision_function(X))
 
@@ -223,11 +224,15 @@ CASES = {
 }
 
 
+IN_SERIES = ("SVC", "SVCCV", "NuSVC", "SVR", "SVR, no tube", "NuSVR")  # a wrong answer is solved once more otherwise
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_program_is_the_stated_one_its_solution_solves_it_and_f_follows(name):
     case = CASES[name]()
     program, solution = case.model.program_, case.model.solution_
     cones = isinstance(program, socp.ConeProgram)
+    assert name not in IN_SERIES or solution.message.startswith("the stopping test holds; active set")
     assert isinstance(solution, socp.Solution if cones else qp.Solution)
     assert solution.status == "optimal" and kkt(program, solution).worst <= KKT
     assert case.other or same(program, case.stated)
