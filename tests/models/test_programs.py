@@ -125,6 +125,9 @@ def test_the_program_that_is_kept_was_stated_during_fit_and_is_solved(name, stat
         assert any(same(model.program_, one) for one in known)
     assert len(stated) == names, "reading program_ must not state it again"
     assert kkt(model.program_, model.solution_).worst <= LOOSE.get(name, 1e-8)
+    if name in ("LargeMarginHMM", "MedLDA"):  # C of the estimator
+        sides = model.program_.u if model.program_.m else model.program_.ub
+        assert (sides == model.C).all()
 
 
 def test_the_cone_of_a_gain_bounds_the_product_and_is_tight_where_it_is_linearized():
