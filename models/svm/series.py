@@ -151,7 +151,7 @@ def solve_together(
 def solve_without_tube(
     matrix: Any, problem: Problem, bias: bool, settings: dict[str, Any]
 ) -> qp.SeriesSolutions | None:
-    """Solve a regression without a tube, and divide each u_i between the two variables of its sample.
+    """Solve with epsilon = 0 in one variable u_i per sample; the two multipliers are max(u_i, 0) and -min(u_i, 0).
 
     With nu, the variables must have a larger sum: equal parts are added to both variables of samples with |u_i| < C_i,
     on which f is equal to the target.  Return None if the sum must be smaller, since then the tube has a width.

@@ -101,7 +101,7 @@ ASKED = [
     (name, solver)
     for name, (program, *_, without) in PROGRAMS.items()
     for solver in (CONE_PEERS if isinstance(program, socp.ConeProgram) else QUADRATIC_PEERS)
-    if solver not in without
+    if solver not in without and solver in peers.peers_for(program)
 ]
 
 
