@@ -199,7 +199,7 @@ class ReutersExplanations(Experiment):
 def unit_length(X: sp.csr_array, is_train: np.ndarray) -> sp.csr_array:
     """Return log(1 + count) log(articles / articles with the word), each article scaled to length 1.
 
-    Only training articles are counted; a word that none of them has counts as a word that one article has.
+    Document frequencies are those of the training articles, at least one.
     """
     of_training = X[is_train]
     having = np.maximum(1, np.bincount(of_training.indices, minlength=X.shape[1]))

@@ -135,7 +135,7 @@ def kernel() -> MismatchKernel:
 
 
 def task(strings: list[str], positive: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return encoded strings, signs, and the important places with the letters that are needed on both sides."""
+    """Return encoded strings, their signs, and the mask of important places, widened so that whole words fit."""
     return kernel().encode(strings), np.where(positive, 1, -1), widened(places, WORD - 1)
 
 

@@ -291,7 +291,7 @@ def accuracies(runs: list[Result]) -> Cells:
 
 
 def gain_part(words: str, gain: np.ndarray) -> Part:
-    """Return the part of a claim that a gain is above two standard errors, words that end its text."""
+    """Return the `Part` that holds if `gain` exceeds two standard errors; `words` begin its sentence."""
     return Part(f"{words} standard errors", standard_errors(gain), ">", 2.0)
 
 

@@ -6,6 +6,9 @@ None of them is needed to use the project; solvers that are not installed are sk
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
 
 import socp
 
@@ -17,6 +20,7 @@ from . import quadratic as quadratic
 from . import svm
 from .peer import CONE, PEERS, QUADRATIC, SVM_DUAL, peer_settings
 
+MOST = 5000  # most rows of P that are factored to see if it is definite
 BATCHES = ("moreau", "daqp")
 """Solvers that are measured only on small programs and batches (`bench.programs.repeated`, `many`)."""
 
@@ -26,7 +30,24 @@ def peers_for(program: Program) -> list[str]:
     kinds = {CONE} if isinstance(program, socp.ConeProgram) else {QUADRATIC}
     if svm.is_svm_dual(program):
         kinds.add(SVM_DUAL)
-    return [name for name, peer in PEERS.items() if kinds & set(peer.takes)]
+    takers = [name for name, peer in PEERS.items() if kinds & set(peer.takes)]
+    if any(PEERS[name].is_definite for name in takers) and not has_definite_hessian(program):
+        takers = [name for name in takers if not PEERS[name].is_definite]
+    return takers
+
+
+def has_definite_hessian(program: Program) -> bool:
+    """Return True if P is positive definite, by a Cholesky factorization; False for a P of more than `MOST` rows."""
+    P: Any = program.P
+    if P is None or P.shape[0] > MOST:
+        return False
+    if isinstance(P, socp.LowRank):
+        P = P.F @ P.F.T + np.diag(P.d)
+    try:
+        np.linalg.cholesky(P if isinstance(P, np.ndarray) else P.toarray())
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def names() -> list[str]:

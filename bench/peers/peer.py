@@ -69,6 +69,7 @@ class Peer:
     # proxsuite have no time limit
     time_limit: str
     threads: str
+    is_definite: bool  # whether the solver takes only a positive definite P
     fixed: dict[str, Any]  # all other settings
 
     def settings(self, tol: float, time_limit: float | None = None, threads: int = 1) -> dict[str, Any]:
@@ -104,18 +105,20 @@ def peer(
     threads: str = "",
     package: str | None = None,
     distribution: str | None = None,
+    definite: bool = False,
     **fixed: Any,
 ) -> Callable[[Adapter], Adapter]:
     """Register an adapter in `PEERS` under its own name, which is also its package's unless `package` is given.
 
-    `tolerances` holds the solver's names of its tolerances, separated by spaces, or a dictionary of their least values.
+    `tolerances` holds the solver's names of its tolerances, separated by spaces, or a dictionary of their least values;
+    it is empty for a solver without a tolerance.  A solver that needs a positive definite P is `definite`.
     """
     least = dict.fromkeys(tolerances.split(), 0.0) if isinstance(tolerances, str) else tolerances
 
     def register(adapter: Adapter) -> Adapter:
         name = adapter.__name__
         about = (name, package or name, distribution or name, takes)
-        PEERS[name] = Peer(adapter, *about, least, time_limit, threads, fixed)
+        PEERS[name] = Peer(adapter, *about, least, time_limit, threads, definite, fixed)
         return adapter
 
     return register

@@ -6,13 +6,14 @@ import functools
 import inspect
 import re
 import sys
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from socp.problem.settings import did_you_mean
 
-from .validation import check_choice, check_number
+from .validation import Range, Shown, check_choice, check_number
 
 Class = TypeVar("Class", bound=type)
 FITTED = object()
@@ -21,28 +22,10 @@ ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "reg_param": "
 FIRST_SECTION = re.compile(r"^(?=[A-Z][\w ]*\n-{3,}$)", re.MULTILINE)
 ITEM = re.compile(r"^(\S.*)\n?((?:[ \t].*\n?|\n)*)", re.MULTILINE)
 RAISES = "ValueError\n    The samples or a parameter cannot be taken, as the message says."
-TYPES = {
-    "Any": "",
-    "ClassWeight": 'dict, "balanced" or None',
-    "Count": "int",
-    "Gamma": '{"scale", "auto"} or float',
-    "KernelChoice": '{"linear", "poly", "rbf", "precomputed"}, Kernel or callable',
-    **dict.fromkeys(("Positive", "NonNegative", "Share"), "float"),
-}
-"""Annotations, as docstrings write them."""
-
-
-Positive = float
-NonNegative = float
-Share = float
-Count = int
-RANGES: dict[str, dict[str, Any]] = {
-    "Positive": {"low": 0.0, "open_low": True},
-    "NonNegative": {"low": 0.0},
-    "Share": {"low": 0.0, "high": 1.0, "open_low": True},
-    "Count": {"low": 1, "whole": True},
-}
-"""Annotations of numbers, and what `check_number` asks of them."""
+Positive = Annotated[float, Range(low=0.0, open_low=True)]
+NonNegative = Annotated[float, Range(low=0.0)]
+Share = Annotated[float, Range(low=0.0, high=1.0, open_low=True)]
+Count = Annotated[int, Range(low=1, whole=True)]
 
 
 class Field(NamedTuple):
@@ -98,17 +81,15 @@ def _parameters(cls: Any) -> Any:
     kind: Any = kinds.POSITIONAL_OR_KEYWORD
     for name, annotation in inspect.get_annotations(cls).items():
         value = vars(cls).get(name, kinds.empty)
-        if annotation in ("KW_ONLY", KW_ONLY):
-            kind = kinds.KEYWORD_ONLY
-        elif value is FITTED:
+        if value is FITTED:
             delattr(cls, name)
-        elif not str(annotation).startswith("ClassVar"):
+            continue
+        meaning = _meaning(cls, name, annotation)
+        if meaning is KW_ONLY:
+            kind = kinds.KEYWORD_ONLY
+        elif get_origin(meaning) is not ClassVar:
             parameter = kinds(name, kind, default=value, annotation=annotation)
-            text = str(annotation).removesuffix(" | None")
-            words = _words_of(text, cls)
-            check = _check_of(name, text, words, text != str(annotation))
-            told = "{" + ", ".join(f'"{word}"' for word in words) + "}" if words else TYPES.get(text, text)
-            fields[name] = Field(parameter, told, check)
+            fields[name] = Field(parameter, _shown(_alternatives(meaning, optional=False)), _check_of(name, meaning))
     cls._fields = fields
     found = fields_of(cls)
     own = [kinds("self", kinds.POSITIONAL_OR_KEYWORD), *(field.parameter for field in found.values())]
@@ -128,9 +109,9 @@ if TYPE_CHECKING:
 
         Each annotated name of the class body is a parameter, as in a dataclass: names before ``_: KW_ONLY`` may be
         given by position, the value is the default, and parameters of decorated base classes are inherited.
-        `Estimator._check_fields` checks the value against an annotation of `RANGES` or a Literal of words.  `fitted()`
-        declares an attribute.  The decorator makes `__init__` and completes the docstring: the sections "Parameters"
-        and "Attributes" get missing items from the base classes, types and defaults from the annotations.
+        `Estimator._check_fields` checks the value against the `Range` of an annotation, or a Literal of words.
+        `fitted()` declares an attribute.  The decorator makes `__init__` and completes the docstring: the sections
+        "Parameters" and "Attributes" get missing items from the base classes, types and defaults from the annotations.
         """
         return cls
 
@@ -224,21 +205,56 @@ def _joined(summary: str, bodies: dict[str, str]) -> str:
     return "\n\n".join([summary, *parts]) + "\n"
 
 
-def _words_of(annotation: str, cls: type) -> tuple[str, ...]:
-    """Return the words of a Literal, or of a name that stands for one; otherwise an empty tuple."""
-    if annotation.startswith("Literal["):
-        return tuple(re.findall(r"[\"']([^\"']*)[\"']", annotation))
-    return () if annotation in TYPES else get_args(vars(sys.modules[cls.__module__]).get(annotation))
+def _meaning(cls: type, name: str, annotation: Any) -> Any:
+    """Return the type that an annotation stands for, under whatever name its module knows it."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, vars(sys.modules[cls.__module__]))
+    except NameError as error:
+        raise TypeError(f"{cls.__name__}.{name} has the type {annotation!r}, which its module does not know") from error
 
 
-def _check_of(name: str, text: str, words: tuple[str, ...], is_optional: bool) -> Callable[[Any], Any] | None:
-    """Return a function that raises on a value outside the range or the words of a type; None if it has none."""
-    asked = RANGES.get(text)
-    if words:
-        return lambda value: check_choice(name, value, words)
+def _alternatives(meaning: Any, optional: bool = True) -> list[Any]:
+    """Return the types of a union, or the type alone; without None unless `optional`."""
+    parts = list(get_args(meaning)) if get_origin(meaning) in (Union, types.UnionType) else [meaning]
+    return parts if optional else [one for one in parts if one is not type(None)]
+
+
+def _metadata(meaning: Any, kind: type) -> Any:
+    """Return the metadata of the class `kind` of a type, or None."""
+    return next((one for one in getattr(meaning, "__metadata__", ()) if isinstance(one, kind)), None)
+
+
+def _shown(parts: list[Any]) -> str:
+    """Return a union of types as docstrings write it."""
+    shown = []
+    for one in parts:
+        metadata = _metadata(one, Shown)
+        if metadata is not None:
+            shown.append(metadata.text)
+        elif get_origin(one) is Annotated:
+            shown.append(get_args(one)[0].__name__)
+        elif get_origin(one) is Literal:
+            shown.append("{" + ", ".join(f'"{word}"' for word in get_args(one)) + "}")
+        elif one is not Any:
+            shown.append(getattr(one, "__name__", str(one)))
+    return " or ".join(shown)
+
+
+def _check_of(name: str, meaning: Any) -> Callable[[Any], Any] | None:
+    """Return a function that raises on a value outside the `Range` or the words of a type; None if it has none."""
+    parts = _alternatives(meaning, optional=False)
+    is_optional = len(parts) < len(_alternatives(meaning))
+    if len(parts) != 1:
+        return None
+    if get_origin(parts[0]) is Literal:
+        words = get_args(parts[0])
+        return lambda value: None if is_optional and value is None else check_choice(name, value, words)
+    asked = _metadata(parts[0], Range)
     if asked is None:
         return None
-    return lambda value: None if is_optional and value is None else check_number(name, value, **asked)
+    return lambda value: None if is_optional and value is None else check_number(name, value, *asked)
 
 
 def _with_default(kind: str, fields: list[Field]) -> str:

@@ -10,14 +10,30 @@ import sys
 import warnings
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from socp.problem.checks import as_csr, as_scalar
 
-ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
+
+class Range(NamedTuple):
+    """Range of a parameter, as metadata of its type: ``Annotated[float, Range(low=0.0)]``; see `check_number`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    whole: bool = False
+
+
+class Shown(NamedTuple):
+    """Type of a parameter as docstrings write it, as metadata of its type."""
+
+    text: str
+
+
+ClassWeight = Annotated[Literal["balanced"] | Mapping[Any, float] | None, Shown('dict, "balanced" or None')]
 
 
 def as_dense(A: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Means at which the hard problem of the bilevel classifier has a solution, or which of its constraints cannot hold."""
+"""Search for means at which the hard problem (4.5)-(4.9) is feasible, or name the constraint that fails."""
 
 from __future__ import annotations
 

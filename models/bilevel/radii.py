@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..programs.bilevel import gain_cone
 from .prior import GenerativePrior
 
 
@@ -41,13 +42,8 @@ class Directions:
         return cls(np.array(g), reach, nu, np.array(usual))
 
     def cone(self, i: int, g: np.ndarray, place: int, classes: int) -> dict[str, Any]:
-        """Return the cone of gain_i as arguments of `Blocks.cone`; `g` holds the coordinates of g_i."""
+        """Return `gain_cone` of class i as arguments of `Blocks.cone`; `g` holds the coordinates of g_i."""
         # The bound is tight where a nu = u / a; `usual` and 1 / size keep u and nu away from zero.
         size = max(self.reach[i], self.usual[i])
         a = math.sqrt(size / max(self.nu[i], 1.0 / size))
-        k, one = a * self.nu[i] + self.reach[i] / a, np.eye(classes)[place]
-        # q^2 <= 4 L is |(q, L - 1)| <= L + 1, with q = a nu - u / a
-        L = {"w": 0.5 * k / a * g, "nu": 0.5 * k * a * one, "gain": -one}
-        q = {"w": -g / a, "nu": a * one, "gain": 0.0 * one}
-        constant, rows = -0.25 * k * k, {name: np.array([q[name], L[name]]) for name in L}
-        return {"head": L, "radius": constant + 1.0, "shift": np.array([0.0, constant - 1.0]), **rows}
+        return gain_cone(g, a, a * self.nu[i] + self.reach[i] / a, place, classes)

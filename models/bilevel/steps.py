@@ -10,18 +10,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import socp
 
 from ..base.estimator import uninterrupted
-from ..programs.bilevel import SIDES, Constants, Samples, hyperplane_program, mean_program, radius_program
+from ..programs.bilevel import (
+    SIDES,
+    Constants,
+    Samples,
+    curved_program,
+    hyperplane_program,
+    mean_program,
+    radius_program,
+)
 from .prior import GenerativePrior
 from .radii import Directions
 from .span import Features, Span
 
 NONE = np.zeros(2)  # nu = 0
-BOUNDING = 1e-4  # price of rho in `curved_program`, without which rho would be unbounded
 SHARPER = 0.1  # tolerance of `curved_program`, relative to the tolerance of step 1
 
 
@@ -148,16 +154,3 @@ def farthest_means_by_cones(
             nu[i] = min(nu[i], before[i]) if math.isinf(constants.C2) else nu[i]
         mu[i] += R.T @ uninterrupted(socp.solve(mean_program(slope, constants.phi + nu[i]), **settings)).x
     return mu, nu
-
-
-def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float) -> socp.ConeProgram:
-    """Return step 1 with ||w||^2 / (2 length) in place of ||w||; `length` is ||w|| at the minimizer.
-
-    A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradients of ||w|| and of
-    ||w||^2 / (2 ||w*||) are equal, and ||w*|| is known to eps, so this objective determines w more accurately.
-    """
-    c, curvature = program.c.copy(), np.zeros(program.n)
-    c[blocks.rho] = BOUNDING
-    curvature[blocks.w] = (1.0 - BOUNDING) / length
-    P = sp.csc_array(sp.diags_array(curvature))
-    return socp.ConeProgram(c=c, G=program.G, h=program.h, cones=program.cones, P=P)

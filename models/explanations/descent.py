@@ -1,7 +1,7 @@
 r"""Coordinate descent for explanations of sparse samples: no matrix of inner products is formed.
 
-With u = (alpha_i y_i, lambda_j) and the rows F = (x_i, d_j), the dual of `program` is the dual of
-`svm.linear_dual` with one more row,
+The program is `programs.explanations.explained_dual` in u = (alpha_i y_i, lambda_j).  With the rows F = (x_i, d_j) it
+is the dual of `svm.linear_dual` with one more row,
 
     minimize  1/2 |F'u|^2 - sum_i y_i u_i (+ sum_j lambda_j^2 / (4 Q_j)),   low <= u <= high,   sum_i u_i = 0
 
@@ -18,8 +18,9 @@ import scipy.sparse as sp
 
 import qp
 
+from ..base.answers import Built
 from ..svm.coordinate_descent import LEAST_VIOLATION, coordinates_of, descend, take_newton_steps
-from ..svm.linear_dual import Answer, Dual
+from ..svm.linear_dual import Answer, Dual, solution_of
 from ..svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 PENALTY = 1.0  # B of the method of multipliers
@@ -115,3 +116,9 @@ class Descent:
         zeros = np.zeros(free.n - self.row.size)
         A = sp.vstack([free.A, sp.csr_array(np.concatenate([zeros, 1.0 * self.row])[None, :])])
         return qp.QuadraticProgram(free.P, free.q, A=A, l=0.0, u=0.0, lb=free.lb, ub=free.ub)
+
+    def built(self, answer: Answer, tol: float) -> Built:
+        """Return `program()`, and `answer` as its solution."""
+        left, program = self.q - self.dual.scores(answer.w), self.program()
+        b = np.full(int(self.bias), self.intercept(left[: self.y.size]))
+        return program, solution_of(program, answer.beta, b, answer, tol)

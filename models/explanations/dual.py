@@ -7,6 +7,7 @@ sum_i alpha_i y_i x_i in the span.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,12 +18,13 @@ from scipy.linalg import qr
 
 import qp
 
+from ..base.answers import Built
 from ..base.estimator import GOOD, warn_unconverged, warn_unless_good
 from ..base.validation import as_dense
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
 from ..svm.dual import MarginDual
-from ..svm.kernels import Kernel, inner_products
+from ..svm.kernels import Kernel, centered, inner_products
 from ..svm.linear_dual import Answer
 from ..svm.margin import intercept_of, low_rank_pays
 from ..svm.multipliers import ON_MARGIN, settle, tell_apart
@@ -39,13 +41,17 @@ NOT_SEPARABLE = (
 class Products:
     """Inner products of phi(x_i) and d_j, in this order: the features of a linear kernel, or one matrix.
 
-    The rows of `X` are x_i, the rows of `V` are v_j; v_j explains sample `owner[j]`.
+    The rows of `X` are x_i, the rows of `V` are v_j; v_j explains sample `owner[j]`.  With an intercept, a `bias`, the
+    features of the samples are less their `mean`.
     """
 
-    def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel) -> None:
+    def __init__(self, X: Any, V: Any, owner: np.ndarray, kernel: Kernel, bias: bool = False) -> None:
         stack = sp.vstack if sp.issparse(X) else np.vstack
-        self.kernel, self.samples = kernel, X.shape[0]
-        self.features: Any = stack([X, X[owner] - V]) if kernel.is_linear else None
+        self.kernel, self.samples, self.mean = kernel, X.shape[0], np.zeros(X.shape[1])
+        self.features: Any = None
+        if kernel.is_linear:
+            own, self.mean = centered(X) if bias else (X, self.mean)
+            self.features = stack([own, X[owner] - V])
         if kernel.is_linear:
             return
         n, both = self.samples, stack([X, V]) if owner.size else X
@@ -129,16 +135,8 @@ class ExplainedMachine:
     width: float
     # iterations of the engine, or passes of descent
     iterations: int
-    # the answer of the engine or of descent
-    solution: qp.Solution | Answer
-
-    def program(self) -> qp.QuadraticProgram:
-        """Return the program that was solved last."""
-        margin = self.margin
-        if margin.descent is not None:
-            return margin.descent.program()
-        assert margin.dual is not None
-        return margin.dual.program
+    # builds and returns the program that was solved last, and its solution
+    answer: Callable[[], Built]
 
     def decisions(self, where: np.ndarray) -> np.ndarray:
         """Return the decision values at the samples `where` of X."""
@@ -212,9 +210,12 @@ class ExplainedMargin:
         answer: Any = self.descend(Q) if by_descent else self.solve(Q)
         if self.descent is not None:
             kinds, alpha, multipliers = self.descent.kinds(answer), answer.beta[: y.size] * y, answer.beta[y.size :]
-            iterations = answer.passes
+            iterations, descent, tol = answer.passes, self.descent, float(self.settings["tol"])
+            build = lambda: descent.built(answer, tol)  # noqa: E731
         else:
             assert self.dual is not None
+            program = self.dual.program
+            build = lambda: (program, answer)  # noqa: E731
             warn_unless_good("ExplanationAugmentedSVC", answer)
             kinds, alpha, multipliers = sort_out_both(self.dual, answer, rows.size)
             iterations = answer.iterations
@@ -228,7 +229,7 @@ class ExplainedMargin:
         if self.bias:
             b = intercept_of(left, y, kinds) if self.descent is None else self.descent.intercept(left)
         width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
-        return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, iterations, answer)
+        return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, iterations, build)
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..base.answers import BuiltAnswer
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import spread, two_class_problems, winners
 from ..base.parameters import Positive, parameters
@@ -23,7 +25,7 @@ SERIES = tuple(4.0 ** np.arange(-4, 5))
 
 
 @parameters
-class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParameters, InterceptParameters):
+class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, WeightParameters, InterceptParameters):
     r"""Support vector classifier that should treat an example and its explanation alike.
 
     An explained example v_j keeps the important features of an example x_i and leaves out the others.  The machine is
@@ -142,7 +144,10 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         V, owner = explained_examples(given, X, y, self.kernel_.absent, getattr(self.kernel, "labels", 0))
         kept = np.flatnonzero(weights[owner] > 0.0)
         V, self.owner_ = V[kept], owner[kept]
-        products, used = Products(X, V, self.owner_, self.kernel_), np.flatnonzero(weights > 0.0)
+        products, used = (
+            Products(X, V, self.owner_, self.kernel_, bool(self.fit_intercept)),
+            np.flatnonzero(weights > 0.0),
+        )
         samples = _Samples(products, codes, C, weights, settings)
         if factors.size == 0:
             self.Q_ = float(self.Q)
@@ -215,8 +220,13 @@ class ExplanationAugmentedSVC(KernelClassifier, MachineParameters, WeightParamet
         vectors = sp.vstack([X, V], format="csr") if sp.issparse(X) else np.vstack([X, V])
         self.support_vectors_, self.dual_coef_ = vectors[used], both[:, used]
         self._set_coef()
+        if self.kernel_.is_linear:
+            products = found[0].margin.products
+            weights = np.hstack([of_all("signed", "rows", codes.size), self.lambda_])
+            self.coef_ = np.asarray(weights @ products.features)  # with the digits that an offset costs
+            self.intercept_ = self.intercept_ - self.coef_ @ products.mean
         self.n_iter_ = max(one.iterations for one in found)
-        self.program_, self.solution_ = found[-1].program(), found[-1].solution
+        self._answer = functools.cache(found[-1].answer)
 
 
 class _Samples(NamedTuple):

@@ -193,9 +193,10 @@ class LogisticPoint:
         return self._slope + self.loss.penalties() * self.theta
 
     def excess(self, gradient: np.ndarray, tol: float) -> float:
-        """Return an upper bound of g'H^-1 g / 2, divided by |f| + min(penalty, 1).
+        """Return u / (|f| + min(penalty, 1)) with u >= g'H^-1 g / 2.
 
-        If the part of the weights alone is above `tol`, return that part.  H = penalty I + [X 1]'D[X 1] gives
+        If u = |g_W|^2 / (2 penalty) gives a ratio above `tol`, that is returned and the intercepts are not looked at.
+        H = penalty I + [X 1]'D[X 1] gives
 
             g'H^-1 g <= g_b't + |g_W - H_Wb t|^2 / penalty,    H_bb t = g_b
         """

@@ -93,9 +93,9 @@ def minimize_lbfgs(
 
     Both return maps r -> H^-1 r of approximate Hessians at a point.  `inverse_at` takes the time of `cost` values of f;
     it is called whenever the last decrements predict more than `cost` + `FRESH` further steps.  If with the rough map
-    -g'd / 2 is at most tol (1 + |f|), conjugate gradients find the direction that decides.  The method ends converged,
-    after `max_iter` steps, or unconverged if Newton's method is better: if the decrements fall slower than `SLOW` or,
-    if `inverse_at` is None, so slowly that Newton's method, which takes the time `cost`, is faster.
+    -g'd / 2 is at most tol (1 + |f|), conjugate gradients find the direction that decides.  The method ends
+    converged, after `max_iter` steps, or unconverged, for Newton's method to go on: if the decrements fall slower than
+    `SLOW`, or if `inverse_at` is None and the remaining steps would take longer than a Newton step, the time `cost`.
     """
     pairs: list[tuple[np.ndarray, np.ndarray, float]] = []
     decrements: list[float] = []

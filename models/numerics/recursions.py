@@ -74,7 +74,8 @@ def filter_states(
 ) -> None:  # fmt: skip
     """Filter every sequence: set log_likelihood, lost (sequences) and, if `keep`, alpha, predicted.
 
-    rows[row[t]] is the likelihood at t; alpha, predicted (n, states); work (states + 3, states).
+    Position t has the likelihoods rows[row[t]], one a state.  `alpha` and `predicted` have the shape
+    (positions, states), `work` (states + 3, states).
     """
     states = start.size
     own_start, p, a, own = work[0], work[1], work[2], work[3:]

@@ -11,6 +11,9 @@
 
         max  s_i w'mu_i   s.t.   ||Omega_i^(-1/2) (mu_i - t_i)|| <= phi + nu_i
 
+With a finite C_3 step 1 chooses nu, too: mu_i moves on by s_i nu_i g_i, g_i = Omega_i w / ||Omega_i^(1/2) w|| of the
+last round, at the cost C_3 (nu_1 + nu_2), and the left sides of the prior's rows gain nu_i g_i'w (`gain_cone`).
+
 An infinite C leaves its slacks out.  When Sigma_i = sigma^2 I, r_i is sigma rho and costs no cone; equal Sigmas share
 one.  With mu_i = t_i + R_i'v_i and R_i'R_i = Omega_i, a zero variance in step 2 needs no inverse.
 """
@@ -28,6 +31,7 @@ import scipy.sparse as sp
 import socp
 from socp.problem.blocks import Rows
 
+BOUNDING = 1e-4  # price of rho in `curved_program`, without which rho would be unbounded
 SIDES = (-1.0, 1.0)  # signs that w'mu_1 + b and w'mu_2 + b should have
 
 
@@ -61,7 +65,8 @@ def hyperplane_program(
 ) -> tuple[socp.Blocks, Rows]:
     """Return step 1 in the notation of (4.17)-(4.24), and its rows with the means of the classes `kept`.
 
-    The roots are the Sigma_i^(1/2), or for sigma_i^2 I the number sigma_i.  `free` radii need cones on w, nu and gain.
+    The roots are the Sigma_i^(1/2), or for sigma_i^2 I the number sigma_i.  With `free` radii (a finite C_3) the caller
+    adds a `gain_cone` for each class.
     """
     (C1, C2), (m, k) = (constants.C1, constants.C2), samples.X.shape
     beta = np.array(constants.betas)[list(kept)]
@@ -95,6 +100,34 @@ def _radii(roots: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
         scale[i, 1 + (same[0] if same else len(cones))] = 1.0
         cones += [] if same else [root]
     return cones, scale[:, : 1 + len(cones)]
+
+
+def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float) -> socp.ConeProgram:
+    """Return step 1 with ||w||^2 / (2 length) in place of ||w||; `length` is ||w|| at the minimizer.
+
+    A gap of eps in ||w|| leaves w uncertain by sqrt(eps ||w||).  At the minimizer w* the gradients of ||w|| and of
+    ||w||^2 / (2 ||w*||) are equal, and ||w*|| is known to eps, so this objective determines w more accurately.
+    """
+    c, curvature = program.c.copy(), np.zeros(program.n)
+    c[blocks.rho] = BOUNDING
+    curvature[blocks.w] = (1.0 - BOUNDING) / length
+    P = sp.csc_array(sp.diags_array(curvature))
+    return socp.ConeProgram(c=c, G=program.G, h=program.h, cones=program.cones, P=P)
+
+
+def gain_cone(g: np.ndarray, a: float, k: float, place: int, classes: int) -> dict[str, Any]:
+    """Return the cone of gain_i, the term `place` of `classes`, as arguments of `Blocks.cone`.
+
+        gain_i <= (2 k (a nu_i + g'w / a) - k^2 - (a nu_i - g'w / a)^2) / 4   <=   nu_i g'w
+
+    the product of two variables, linearized by the convex-concave procedure at k = a nu_i + g'w / a of the last round.
+    """
+    one = np.eye(classes)[place]
+    # q^2 <= 4 L is |(q, L - 1)| <= L + 1, with q = a nu - g'w / a
+    L = {"w": 0.5 * k / a * g, "nu": 0.5 * k * a * one, "gain": -one}
+    q = {"w": -g / a, "nu": a * one, "gain": 0.0 * one}
+    constant, rows = -0.25 * k * k, {name: np.array([q[name], L[name]]) for name in L}
+    return {"head": L, "radius": constant + 1.0, "shift": np.array([0.0, constant - 1.0]), **rows}
 
 
 def mean_program(slope: np.ndarray, radius: float) -> socp.ConeProgram:

@@ -15,10 +15,7 @@ Q = infinity are perfect explanations, w'd_j = 0 with lambda free; Q = 0 none, l
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
@@ -37,30 +34,9 @@ def explained_dual(
     if squared.any():
         curvature = np.concatenate([0.0 * one, np.divide(0.5, Q, out=none.copy(), where=squared)])
         P = qp.LowRank(P.F, P.d + curvature) if isinstance(P, qp.LowRank) else P + np.diag(curvature)
-    p = qp.Blocks(both=y.size + Q.size)  # (alpha, lambda), which P couples
+    p = qp.Blocks(both=y.size + Q.size)  # (alpha, lambda) in one block, since P couples them
     p.minimize(both=np.concatenate([-one, none]), quadratic={"both": P})
     if bias:
         p.equal(0.0, both=np.concatenate([y, none]))
     p.bounds(both=(np.concatenate([0.0 * one, -limit]), np.concatenate([C, limit])))
     return p.program()
-
-
-def rationale_program(
-    X: Any, y: np.ndarray, C: np.ndarray, V: Any, owner: np.ndarray, Q: np.ndarray, mu: float
-) -> qp.Blocks:
-    """Return the program with annotators' rationales (Zaidan, Eisner and Piatko 2007): v_j is x_o(j) without one.
-
-    Without the words that an annotator underlined, the margin should fall by mu, at the price Q_j:
-
-        min  1/2 |w|^2 + sum_i C_i xi_i + sum_j Q_j zeta_j
-        s.t. y_i (w'x_i + b) >= 1 - xi_i,   y_o(j) w'(x_o(j) - v_j) >= mu (1 - zeta_j),   xi, zeta >= 0
-
-    An explanation of Sun and DeJong keeps the important features and requires an equal value; a rationale removes them.
-    """
-    m, k = X.shape
-    p = qp.Blocks(w=k, b=1, xi=m, zeta=owner.size)
-    p.minimize(quadratic={"w": 1.0}, xi=C, zeta=Q)
-    p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(X), b=y, xi=1.0)
-    p.at_least(mu, w=sp.diags_array(y[owner]) @ sp.csr_array(X[owner] - V), zeta=mu)
-    p.bounds(xi=(0.0, None), zeta=(0.0, None))
-    return p

@@ -46,14 +46,47 @@ def dual_program(P: Any, s: np.ndarray, C: np.ndarray, bias: bool, q: np.ndarray
     return p.program()
 
 
-def adaptive_dual(P: Any, y: np.ndarray, C: np.ndarray, f: np.ndarray) -> qp.QuadraticProgram:
-    """Return the dual of the adaptive machine (Yang, Yan and Hauptmann 2007): f(x_i) are an older machine's values.
+def signed_dual(
+    K: Any, y: np.ndarray, low: np.ndarray, high: np.ndarray, bias: bool, signs: Any = None, total: float = 0.0
+) -> qp.QuadraticProgram:
+    """Return `dual_program`, or with `signs` `nu_dual`, in u_k = s_k v_k: programs of other signs share the matrix K.
 
-    min  1/2 |w|^2 + sum_i C_i xi_i   s.t.   y_i (f(x_i) + w'phi(x_i)) >= 1 - xi_i,   xi >= 0
+    min  1/2 u'K u - y'u   s.t.   1'u = 0  (with b),   low <= u <= high,        K_kl = k(x_k, x_l),  y = -s q
+    with nu: sum of u_k with s_k = 1  =  total / 2,   sum of u_k with s_k = -1  =  -total / 2
 
-    The new machine is f + w'phi, near the old one where C is small.
+    v between 0 and C is u between 0 and s C.  A regression without a tube needs one u_k, between -C_k and C_k, for the
+    two variables of its sample.
     """
-    return dual_program(P, y, C, False, y * f - 1.0)
+    p = qp.Blocks(u=y.size)
+    p.minimize(u=-y, quadratic={"u": K})
+    if signs is not None:
+        p.equal(np.array([0.5, -0.5]) * total, u=np.array([signs > 0.0, signs < 0.0], dtype=np.float64))
+    elif bias:
+        p.equal(0.0, u=np.ones(y.size))
+    p.bounds(u=(low, high))
+    return p.program()
+
+
+def linear_primal(
+    X: Any, signs: np.ndarray, q: np.ndarray, C: np.ndarray, is_squared: bool, scale: float, epsilon: float = 0.0
+) -> qp.QuadraticProgram:
+    """Return the primal of `linear_dual` for the losses of one sample, b = `scale` c at the price 1/2 c^2, 0 for no b.
+
+    min  1/2 |w|^2 + 1/2 c^2 + sum_k C_k xi_k  (or C_k xi_k^2)
+    s.t. s_k (q_k - w'x_k - b) <= epsilon + xi_k,   xi >= 0
+
+    `signs` holds s_k, the labels (q = y, epsilon = 0) or, for targets q, 1 and -1 of each sample in two rows.
+    """
+    p = qp.Blocks(w=X.shape[1], c=int(scale > 0.0), xi=C.size)
+    price: dict[str, Any] = (
+        {"quadratic": {"w": 1.0, "c": 1.0, "xi": 2.0 * C}}
+        if is_squared
+        else {"quadratic": {"w": 1.0, "c": 1.0}, "xi": C}
+    )
+    p.minimize(**price)
+    p.at_least(signs * q - epsilon, w=sp.diags_array(signs) @ sp.csr_array(X), c=scale * signs, xi=1.0)
+    p.bounds(xi=(0.0, None))
+    return p.program()
 
 
 def linear_dual(F: Any, damping: np.ndarray, q: np.ndarray, low: np.ndarray, high: np.ndarray) -> qp.QuadraticProgram:

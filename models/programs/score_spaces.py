@@ -2,10 +2,10 @@ r"""Maximum entropy discrimination in score spaces, and the large-margin machine
 
 Maximum entropy discrimination (Jaakkola, Meila and Jebara 1999; Li et al. 2013), f_t = y_t phi_t the rows of F:
 
-    max  sum_t s_t (a l_t + log(1 - l_t / c)) - 1/2 |F'(s l)|^2   s.t.   0 <= l < c
+    max  sum_t s_t (a lam_t + log(1 - lam_t / c)) - 1/2 |F'(s lam)|^2   s.t.   0 <= lam < c
 
-has no quadratic objective.  A quadratic one results if E[gamma_t] = a - 1 / (c - l_t), the slope of its terms in l_t,
-is fixed, another one if the logarithms are replaced by their second-order models.
+has no quadratic objective.  A quadratic one results if E[gamma_t] = a - 1 / (c - lam_t), the slope of its terms in
+lam_t, is fixed, another one if the logarithms are replaced by their second-order models.
 """
 
 from __future__ import annotations
@@ -21,30 +21,33 @@ LARGEST_SHARE = 0.99  # largest part of the way to c that a Newton step may go
 
 
 def med_program(P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float) -> qp.QuadraticProgram:
-    """Return the program of Li et al., eq. 19, with the bound of eq. 13; |F'(s l)|^2 = l'P l, `margins` are E[gamma_t].
+    """Return the program of Li et al., eq. 19, with the bound of eq. 13; |F'(s lam)|^2 = lam'P lam.
 
-    min  1/2 |F'(s l)|^2 - sum_t s_t E[gamma_t] l_t   s.t.   0 <= l <= c
+    `margins` holds the E[gamma_t].
+
+    min  1/2 |F'(s lam)|^2 - sum_t s_t E[gamma_t] lam_t   s.t.   0 <= lam <= c
     """
-    p = qp.Blocks(l=s.size)
-    p.minimize(l=-s * margins, quadratic={"l": P})
-    p.bounds(l=(0.0, c))
+    p = qp.Blocks(lam=s.size)
+    p.minimize(lam=-s * margins, quadratic={"lam": P})
+    p.bounds(lam=(0.0, c))
     return p.program()
 
 
 def med_newton_program(
     P: np.ndarray | qp.LowRank, s: np.ndarray, margins: np.ndarray, c: float, old: np.ndarray
 ) -> qp.QuadraticProgram:
-    """Return the program of a Newton step from l0 = `old`; `margins` are E[gamma_t], D = diag(s_t / (c - l0_t)^2).
+    """Return the program of a Newton step from lam0 = `old`; `margins` are E[gamma_t].
 
-    min  1/2 |F'(s l)|^2 + 1/2 (l - l0)'D (l - l0) - sum_t s_t E[gamma_t] l_t   s.t.   0 <= l <= l0 + 0.99 (c - l0)
+    min  1/2 |F'(s lam)|^2 + 1/2 (lam - lam0)'D (lam - lam0) - sum_t s_t E[gamma_t] lam_t
+    s.t. 0 <= lam <= lam0 + 0.99 (c - lam0),   D = diag(s_t / (c - lam0_t)^2)
     """
     D = s / (c - old) ** 2
-    p = qp.Blocks(l=s.size)
+    p = qp.Blocks(lam=s.size)
     p.minimize(
-        l=-(s * margins + D * old),
-        quadratic={"l": qp.LowRank(P.F, P.d + D) if isinstance(P, qp.LowRank) else P + np.diag(D)},
+        lam=-(s * margins + D * old),
+        quadratic={"lam": qp.LowRank(P.F, P.d + D) if isinstance(P, qp.LowRank) else P + np.diag(D)},
     )
-    p.bounds(l=(0.0, old + LARGEST_SHARE * (c - old)))
+    p.bounds(lam=(0.0, old + LARGEST_SHARE * (c - old)))
     return p.program()
 
 

@@ -1,8 +1,8 @@
 r"""Dual coordinate descent for linear machines: one coordinate at a time, in a random order (Hsieh and others 2008).
 
-The program is the dual of `linear_dual`; with no more features than samples its primal is solved by Newton's method
-(see `primal_newton`).  Descent is fast at first and slow at the end, which Newton's method on the multipliers off their
-bounds and off 0 takes over.
+The program is `programs.margins.linear_dual`, in the form of `svm.linear_dual`; with no more features than samples
+its primal is solved by Newton's method (see `primal_newton`).  Descent is fast at first and slow at the end, where
+Newton's method on the multipliers off their bounds and off 0 takes over.
 """
 
 from __future__ import annotations

@@ -15,17 +15,19 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..base.validation import as_dense, check_choice
+from ..base.validation import Shown, as_dense, check_choice
 from ..kernel_machines.kernel_matrix import KernelMatrix
 from ..kernel_machines.mercer import PARAMETERS, check_name, check_parameter, is_mercer
 
 Name = Literal["linear", "poly", "rbf", "precomputed"]
-KernelChoice = Name | Callable[[Any, Any], Any]
+KernelChoice = Annotated[
+    Name | Callable[[Any, Any], Any], Shown('{"linear", "poly", "rbf", "precomputed"}, Kernel or callable')
+]
 Gamma = Literal["scale", "auto"] | float
 NAMES = get_args(Name)
 MOST_MONOMIALS = 20  # most monomials of a polynomial kernel that are used as explicit features
@@ -215,6 +217,18 @@ def shifted(X: Any, shift: np.ndarray) -> Any:
     if not sp.issparse(X):
         return X - shift
     return sp.csr_array((X.data - shift[X.indices], X.indices, X.indptr), X.shape) if shift.any() else X
+
+
+def centered(X: Any, rows: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
+    """Return X less the means of its columns, of sparse X of its `full_columns`, and these means; else they are zero.
+
+    `rows` are the samples of which the means are taken, all by default.  A linear machine with an intercept keeps its
+    w, and products keep the digits that an offset costs.
+    """
+    part = X if rows is None or rows.size == X.shape[0] else X[rows]
+    mean = np.asarray(part.mean(axis=0)).ravel()
+    mean = np.where(full_columns(X), mean, 0.0) if sp.issparse(X) else mean
+    return shifted(X, mean), mean
 
 
 def squares(A: Any) -> np.ndarray:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-import qp
-
-from ..base.estimator import Estimator, Regressor, warn_unconverged
+from ..base.answers import BuiltAnswer
+from ..base.estimator import Regressor, warn_unconverged
 from ..base.groups import EngineParameters, InterceptParameters, WeightParameters
 from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.validation import as_generator, as_targets, as_weights
 from .coordinate_descent import solve
-from .linear_dual import Answer, Dual
+from .linear_dual import Dual
 
 FINITE = "C must be finite: a hard margin has no bound on its multipliers; use SVC(C=inf) or SVR(C=inf)"
 
@@ -49,8 +49,8 @@ class LinearParameters(InterceptParameters, EngineParameters):
         Primal and dual objectives, summed over the machines.
     n_iter_ : int
         Largest number of passes and Newton steps of any machine.
-    program_, solution_ : qp.QuadraticProgram, Answer
-        Dual program and result of the last machine; pickles leave them out.
+    program_, solution_ : qp.QuadraticProgram, qp.Solution
+        Dual program of the last machine and its solution, built when they are read; pickles leave them out.
     """
 
     _: KW_ONLY
@@ -60,17 +60,11 @@ class LinearParameters(InterceptParameters, EngineParameters):
     max_iter: Count = 1000
 
 
-class LinearMachine(Estimator):
-    """Base of `LinearSVC` and `LinearSVR`: checks parameters, solves the dual and keeps its result.
-
-    `program_` is built on access, from the data of the fit, which pickles leave out.
-    """
+class LinearMachine(BuiltAnswer):
+    """Base of `LinearSVC` and `LinearSVR`: checks parameters, solves the dual and keeps its result."""
 
     objective_: float
     dual_objective_: float
-    _dual: Dual
-    _answer: Answer
-    _left_behind: ClassVar[tuple[str, ...]] = ("_dual", "_answer")
 
     def _check(self) -> None:
         self._check_fields()
@@ -99,19 +93,8 @@ class LinearMachine(Estimator):
         self.n_iter_ = max(self.n_iter_, answer.passes)
         self.objective_ += answer.objective
         self.dual_objective_ += answer.dual_objective
-        self._dual, self._answer = dual, answer
+        self._answer = functools.cache(functools.partial(dual.built, answer, float(self.tol)))
         return np.append(answer.w[:-1], bias * answer.w[-1])
-
-    @property
-    def program_(self) -> qp.QuadraticProgram:
-        """Dual program of the last machine; see `models.svm.linear_dual`."""
-        return self._last("_dual").program()
-
-    @property
-    def solution_(self) -> Answer:
-        """Result of the last machine: w, the multipliers, both objectives."""
-        answer: Answer = self._last("_answer")
-        return answer
 
 
 @parameters

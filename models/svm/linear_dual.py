@@ -23,17 +23,24 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
+from qp.problem.solution import solution_at
 from socp.compiled.exponential import larger, smaller
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats
 from socp.compiled.structures import Structure, floats, number
+from socp.problem.solution import TIMINGS, TRACE
+from socp.problem.status import Status
+from socp.verify.stopping import residuals
 
+from ..base.answers import Built
+from ..base.estimator import GOOD
 from ..base.rows import Rows, rows_of
 from ..base.validation import as_dense
 from ..programs.margins import linear_dual
 from .kernels import squares
 
 TINY = 1e-300  # positive number in place of 0
+ROUGH = 1e-5  # largest residual and gap of status "inaccurate"
 
 
 class Losses(Structure):
@@ -180,3 +187,36 @@ class Dual:
         if self.epsilon > 0.0:
             signed = stack([signed, -signed])
         return linear_dual(signed, damping, q, low, high)
+
+    def built(self, answer: Answer, tol: float) -> Built:
+        """Return `program()`, and `answer` as its solution."""
+        v, program = answer.beta, self.program()
+        if self.epsilon > 0.0:
+            v = np.concatenate([np.maximum(v, 0.0), np.maximum(-v, 0.0)])
+        return program, solution_of(program, v, np.zeros(0), answer, tol)
+
+
+def solution_of(program: qp.QuadraticProgram, v: np.ndarray, y: np.ndarray, answer: Answer, tol: float) -> qp.Solution:
+    """Return the solution of a program of `programs.margins.linear_dual` at `v`, with residuals as measured there.
+
+    `y` holds the multipliers of the rows that follow w = F'v.  The status is "optimal" if the residuals and the gap are
+    at most `tol`, or 1e-8 if `tol` is smaller.
+    """
+    w = answer.w[: program.n - v.size]
+    if w.size:
+        w = np.asarray(program.A[: w.size, w.size :] @ v)  # the row w = F'v holds to rounding
+    x, y = np.concatenate([w, v]), np.concatenate([w, y])
+    z = -(program.P @ x + program.q + program.A.T @ y)
+    z[: w.size] = 0.0
+    z[(z > 0.0) & ~np.isfinite(program.ub) | (z < 0.0) & ~np.isfinite(program.lb)] = 0.0
+    found = residuals(program, x, y, z)
+    status = Status.OPTIMAL if found.worst <= max(tol, GOOD) else Status.MAX_ITERATIONS
+    if answer.converged and status is not Status.OPTIMAL:
+        status = Status.INACCURATE if found.worst <= ROUGH else Status.NUMERICAL_ERROR
+    words = f"{answer.passes} passes of descent and Newton steps; the largest residual is {found.worst:.1e}"
+    trace = np.zeros(1, TRACE)
+    trace["iteration"], trace["dual_residual"] = answer.passes, found.relative[1]
+    return solution_at(
+        program, status, (x, y, z), found, iterations=answer.passes, setup_time=0.0, solve_time=0.0, message=words,
+        trace=trace, timings=dict.fromkeys(TIMINGS, 0.0),
+    )  # fmt: skip

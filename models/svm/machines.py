@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import qp
 
-from ..base.estimator import Estimator, warn_unless_good
+from ..base.answers import BuiltAnswer
+from ..base.estimator import warn_unless_good
 from ..base.multiclass import spread
 from ..programs.margins import dual_program, nu_dual
 from .dual import NOT_SEPARABLE, MarginDual
 from .kernel_expansion import PAIRWISE, KernelExpansion
-from .kernels import full_columns, shifted
+from .kernels import centered
 from .linear_machines import published
 from .margin import Form, Machine, Margin, divided, largest_margin, machine_of
 from .series import Machines, Problem, fits_in_series, solve_in_series
 
 
-class MarginMachines(KernelExpansion, Estimator):
+class MarginMachines(KernelExpansion, BuiltAnswer):
     """Estimators whose machines are margins; a subclass declares the parameters and states the problems.
 
-    Attributes
-    ----------
-    program_, solution_ : qp.QuadraticProgram, qp.Solution
-        Program of the last machine and its solution, as large as the samples of `fit`; pickles and copies lack them.
+    `program_` is the dual of the last machine, or its primal if `solver` led to that.
     """
 
     _samples_told = PAIRWISE
-    _left_behind: ClassVar[tuple[str, ...]] = ("_answer",)
     _infeasible = NOT_SEPARABLE
 
     C: float
@@ -43,29 +38,13 @@ class MarginMachines(KernelExpansion, Estimator):
     shrinking: bool = True
 
     intercept_: np.ndarray
-    _answer: Callable[[], tuple[qp.QuadraticProgram, qp.Solution]]
-
-    @property
-    def program_(self) -> qp.QuadraticProgram:
-        """Program of the last machine: its dual, or its primal if `solver` led to that."""
-        program: qp.QuadraticProgram = self._last("_answer")()[0]
-        return program
-
-    @property
-    def solution_(self) -> qp.Solution:
-        """Solution of `program_`."""
-        solution: qp.Solution = self._last("_answer")()[1]
-        return solution
 
     def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
         """Solve all machines, set the attributes of the expansion, and return the machines."""
         is_linear, bias, samples = self.kernel_.is_linear, bool(self.fit_intercept), X
         if is_linear and bias:
             rows = np.unique(np.concatenate([one.rows for one in problems]))
-            part = X if rows.size == X.shape[0] else X[rows]
-            mean = np.asarray(part.mean(axis=0)).ravel()
-            mean = np.where(full_columns(X), mean, 0.0) if sp.issparse(X) else mean
-            samples = shifted(X, mean)  # w does not change, and products keep the digits that an offset costs
+            samples, mean = centered(X, rows)
         machines = self._in_series(samples, problems, settings) or self._one_by_one(samples, problems, settings)
         if is_linear:
             name = type(self).__name__

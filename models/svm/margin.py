@@ -162,9 +162,21 @@ def machine_of(
 
 
 def choose_form(X: Any, kernel: Kernel) -> str:
-    """Return the form with less work: "primal" for many sparse samples with few features, else "dual"."""
+    """Return the form with less work: "primal" for many sparse samples with few features, else "dual".
+
+    "primal" also if the rounding of the inner products of a linear kernel hides most of the features.
+    """
+    if kernel.is_linear and hides_features(X):
+        return "primal"
     tall = kernel.is_linear and sp.issparse(X) and X.shape[0] >= FEWEST_TO_STAY_SPARSE * X.shape[1]
     return "primal" if tall else "dual"
+
+
+def hides_features(X: Any) -> bool:
+    """Return True if the squares of most features are below the rounding error of the largest feature's."""
+    sizes = np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=0)).ravel()
+    sizes = sizes[sizes > 0.0]
+    return bool(sizes.size and np.median(sizes) <= np.finfo(np.float64).eps * sizes.max())
 
 
 def low_rank_pays(samples: int, features: int) -> bool:

@@ -75,8 +75,8 @@ def sort_out(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (kinds, v with exact zeros and bounds, P v + q at that v); the lower bounds are zero.
 
-    `violation` is 1 - y_i f(x_i).  `solution` is the solution with this v, if the program was solved: if nothing
-    moves, its multipliers give the gradient.  If the multipliers between the bounds cannot be settled (they are too
+    `violation` is 1 - y_i f(x_i).  `solution` is the engine's answer with x = v, or None; its multipliers serve as the
+    gradient if no entry of v changes.  If the multipliers between the bounds cannot be settled (they are too
     many, or one would leave its bounds), v stays as the engine returned it, within its bounds, and only `kinds`
     tells which multipliers should be at a bound.
     """

@@ -16,7 +16,7 @@ from ..base.validation import as_dense, as_weights, check_same_length
 from ..programs.successors import multi_task_dual, of_tasks
 from .dual import MarginDual
 from .groups import KernelParameters
-from .kernels import Kernel, KernelChoice, make_kernel
+from .kernels import Kernel, KernelChoice, centered, make_kernel
 from .margin import intercept_of, low_rank_pays, product_of
 from .multipliers import KINDS, sort_out
 
@@ -158,6 +158,9 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         self, X: Any, y: np.ndarray, task: np.ndarray, weights: np.ndarray, settings: dict[str, Any]
     ) -> None:
         C1, C2, count = float(self.C1), float(self.C2), self.tasks_.size
+        given, mean = X, np.zeros(X.shape[1])
+        if self.kernel_.is_linear:
+            X, mean = centered(X)
         if self.kernel_.is_linear and low_rank_pays(y.size, X.shape[1] * (count + 1)):
             P = product_of(y[:, None] * joint_features(X, task, count, C1, C2))
         else:
@@ -171,7 +174,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
         self.intercept_ = np.array([intercept_of(left[at], y[at], kinds[at]) for at in groups])
         self.support_ = np.flatnonzero(alpha)
         self.n_support_ = np.array([np.count_nonzero(y[self.support_] == sign) for sign in (-1.0, 1.0)])
-        self.support_vectors_ = X[self.support_]
+        self.support_vectors_ = given[self.support_]
         self.support_tasks_ = task[self.support_]
         self.support_kinds_ = KINDS[kinds[self.support_]]
         self.dual_coef_ = coefficients[self.support_]
@@ -179,6 +182,7 @@ class MultiTaskSVC(Classifier, KernelParameters, WeightParameters, EngineParamet
             own = np.asarray(as_dense(of_tasks(coefficients, task) @ X))
             self.common_coef_ = own.sum(axis=0) / (2.0 * C1)
             self.coef_ = self.common_coef_ + C2 / (2.0 * C1) * own
+            self.intercept_ = self.intercept_ - self.coef_ @ mean
 
     def decision_function(self, X: Any, *, tasks: Any = None) -> np.ndarray:
         """Return w_t'x + b_t of every sample, positive for ``classes_[1]``; raise ValueError for an unknown task."""

@@ -1,6 +1,7 @@
 r"""Support vector machines along a sequence of C, each warm-started from the previous C; C by cross-validation.
 
-In b_i = alpha_i y_i the duals of all two-class machines of a set of samples share P and the equality:
+In b_i = alpha_i y_i the duals of all two-class machines of a set of samples share P and the equality, as
+`programs.margins.signed_dual` states:
 
     minimize    1/2 b'Kb - t'b
     subject to  1'b = 0,   b_i between 0 and t_i C_i
@@ -28,10 +29,10 @@ from ..base.parameters import fitted, parameters
 from ..base.validation import as_weights, check_number
 from ..kernel_machines.kernel_matrix import KernelMatrix
 from ..kernel_machines.series import solve_series
-from ..programs.margins import dual_program
+from ..programs.margins import signed_dual
 from .dual import NOT_SEMIDEFINITE, MarginDual
 from .groups import MachineParameters, WorkingSetParameters
-from .kernels import Kernel, KernelChoice
+from .kernels import Kernel, KernelChoice, centered
 from .margin import intercept_of
 from .multipliers import tell_apart
 from .series import fits_in_series, is_settled, sort_out_series
@@ -75,7 +76,8 @@ class Path:
         if K is None:
             K = tested_matrix(samples.kernel.gram(samples.X), samples.cache_size)
         self.samples, self.settings, self.K = samples, settings, K
-        program = dual_program(K, np.ones(n), np.zeros(n), samples.bias, 0.0)  # `_one_by_one` replaces its vectors
+        none = np.zeros(n)  # `_one_by_one` replaces the vectors
+        program = signed_dual(K, none, none, none, samples.bias)
         self.dual = MarginDual(program, settings, semidefinite=True)
 
     def follow(self, t: np.ndarray, shares: np.ndarray, Cs: np.ndarray, asked: np.ndarray) -> np.ndarray:
@@ -224,9 +226,10 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
         weights = as_weights(sample_weight, codes.size)
         check_classes_left(self.classes_, codes, weights)
         self._kernel_to_fit(matrix, weights)
+        is_shifted = self.kernel_.is_linear and bool(self.fit_intercept)
         samples = Samples(
-            matrix, codes, weights, self.classes_, self.kernel_, bool(self.fit_intercept), self.class_weight,
-            self.multi_class, float(self.cache_size),
+            centered(matrix, np.flatnonzero(weights))[0] if is_shifted else matrix, codes, weights, self.classes_,
+            self.kernel_, bool(self.fit_intercept), self.class_weight, self.multi_class, float(self.cache_size),
         )  # fmt: skip
         settings = {**machine._engine_settings(), "tol": max(self.tol, FOLD_TOL), "verbose": False}
         self.Cs_, self.scores_ = Cs, fold_scores(samples, Cs, folds_of(self.cv, codes, weights), settings)

@@ -1,6 +1,7 @@
 r"""Newton's method in the primal for linear machines (Mangasarian 2002; Keerthi and DeCoste 2005; Yan and Li 2020).
 
-With r_i = q_i - w'x_i and b_i(r) = r_i moved by epsilon towards 0, the primal of `linear_dual` is
+The program is `programs.margins.linear_primal`.  With r_i = q_i - w'x_i and b_i(r) = r_i moved by epsilon towards 0, it
+is, as in `svm.linear_dual`,
 
     minimize  f(w) = 1/2 |w|^2 + sum_i max_beta [beta b_i(r_i) - d_i beta^2 / 2],    low_i <= beta <= high_i
 

@@ -1,6 +1,7 @@
 """Two-class machines of shared samples and one kernel, all solved in one call.
 
-In u_i = alpha_i y_i the duals share one kernel matrix K; each dual has the samples of its classes:
+`solve_series` solves `programs.margins.signed_dual`: in u_i = alpha_i y_i the duals share one kernel matrix K, and
+each dual has the samples of its classes:
 
     minimize    1/2 u'Ku - y'u
     subject to  1'u = 0,   u_i between 0 and y_i C_i
@@ -149,7 +150,7 @@ def solve_together(
 
 
 def solve_without_tube(matrix: Any, problem: Problem, bias: bool, settings: dict[str, Any]) -> SeriesSolutions | None:
-    """Solve a regression without a tube, and divide each u_i between the two variables of its sample.
+    """Solve with epsilon = 0 in one variable u_i per sample; the two multipliers are max(u_i, 0) and -min(u_i, 0).
 
     With nu, the variables must have a larger sum: equal parts are added to both variables of samples with |u_i| < C_i,
     on which f is equal to the target.  Return None if the sum must be smaller, since then the tube has a width.

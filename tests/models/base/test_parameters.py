@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 
 from models.base.estimator import Classifier
+from models.base.parameters import Positive as P
 from models.base.parameters import fitted, parameters, sections
+from models.base.validation import Range
 
 
 @parameters
@@ -91,6 +93,37 @@ def test_fit_has_the_texts_of_its_samples():
     assert [line.partition(" : ")[0] for line in lines if " : " in line] == ["X", "y", "sample_weight"]
     assert lines[-8:-4] == ["Returns", "-------", "Example", ""]
     assert lines[-4:-1] == ["Raises", "------", "ValueError"]
+
+
+Word = Literal["up", "down"]
+Angle = Annotated[float, Range(low=-90.0, high=90.0)]
+
+
+@parameters
+class Named(Classifier):
+    """Types under other names than those of `models.base.parameters`."""
+
+    C: P = 1.0
+    way: Word = "up"
+    angle: Angle | None = None
+    tilt: Annotated[int, Range(low=2, whole=True)] = 2
+
+
+@pytest.mark.parametrize("name, value", [("C", -1.0), ("C", 0.0), ("way", "left"), ("angle", 91.0), ("tilt", 2.5)])
+def test_what_a_type_is_counts_and_not_its_name(name, value):
+    Named()._check_fields()
+    Named(angle=-90.0, way="down", C=1e-9, tilt=3)._check_fields()
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        Named(**{name: value})._check_fields()
+    assert "C : float, default 1.0" in Named.__doc__ and 'way : {"up", "down"}, default "up"' in Named.__doc__
+
+
+def test_a_type_that_nobody_knows_is_refused_with_the_class():
+    with pytest.raises(TypeError, match=r"Odd\.C has the type 'Unknown', which its module does not know"):
+
+        @parameters
+        class Odd(Classifier):
+            C: Unknown = 1.0  # noqa: F821
 
 
 def test_a_section_may_be_empty():

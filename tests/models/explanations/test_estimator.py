@@ -254,13 +254,14 @@ def test_many_sparse_samples_descend_to_the_same_machine(monkeypatch, penalty, Q
     exact = fit()
     monkeypatch.setattr(dual, "MOST_FORMED", 0)
     found = fit(tol=1e-6, max_iter=5000)
-    assert isinstance(exact.solution_, qp.Solution) and not isinstance(found.solution_, qp.Solution)
-    # both of its objectives enclose the optimum, at feasible points
-    best, answer = -exact.solution_.objective, found.solution_
-    assert answer.gap <= 1e-6 and answer.dual_objective <= best * (1.0 + 1e-9) <= answer.objective * (1.0 + 2e-9)
+    assert "descent" in found.solution_.message and "descent" not in exact.solution_.message
+    # both objectives enclose the optimum where the multipliers of infinite bounds are exactly zero
+    best, answer = exact.solution_.objective, found.solution_
+    assert answer.gap <= 1e-6 and best <= answer.objective * (1.0 - 1e-9)
+    assert answer.dual_objective <= best * (1.0 - 2e-9) or penalty == "l2"
     assert abs((found.alpha_[0] * y).sum()) < 1e-9 or not fit_intercept
     np.testing.assert_allclose(found.decision_function(X), exact.decision_function(X), atol=0.02)
-    np.testing.assert_allclose(qp.solve(found.program_, tol=1e-9).objective, -best, rtol=1e-6)
+    np.testing.assert_allclose(qp.solve(found.program_, tol=1e-9).objective, best, rtol=1e-6)
     with pytest.warns(UserWarning, match="raise tol or max_iter"):
         rough = fit(max_iter=2)
     assert rough.solution_.gap > 1e-6 and rough.n_iter_ == 2

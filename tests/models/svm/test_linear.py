@@ -100,7 +100,7 @@ def test_an_early_end_warns_and_tells_the_gap():
     X, y = texts()
     with pytest.warns(ConvergenceWarning, match="LinearSVC: descent ended after 2 passes"):
         model = LinearSVC(100.0, max_iter=2, tol=1e-12).fit(X, y)
-    assert model.n_iter_ == 2 and not model.solution_.converged
+    assert model.n_iter_ == 2 and model.solution_.status == "max_iterations"
     assert objective(model, X, y, 100.0) == pytest.approx(model.objective_, rel=1e-9)
 
 
