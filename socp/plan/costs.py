@@ -119,8 +119,7 @@ def method_seconds(
     rounds; proximal steps, for a semidefinite P, need data that fit in the cache or a P without zeros.
 
     After an interior-point method has `solved` programs with these matrices, as many more are expected.  Half of its
-    time besides iterations is then saved; the dual method is set up once for all, and begins at the last solution: half
-    of its rounds are.
+    time besides iterations is then saved; the dual method is set up once for all, and begins at the last solution.
     """
     seen = costs._replace(analysis=0.0 if solved else NEW_PATTERNS * costs.analysis)
     iteration = min(dense_seconds(n, m, costs), sparse_seconds(n, m, entries, seen, P_entries=P_entries))
@@ -130,7 +129,7 @@ def method_seconds(
         "active set": costs.active_set + costs.passes * 8 * n**2 / costs.bandwidth,
         "interior point": (0.5 if solved else 1.0) * costs.interior_point + costs.iterations * iteration,
     }
-    work = ((1.5 * n**3 + m * n**2) / max(solved, 1) + (10 if solved else 20) * n * (n + m)) / costs.dual_flops
+    work = ((1.5 * n**3 + m * n**2) / max(solved, 1) + 20 * n * (n + m)) / costs.dual_flops
     if n * (n + m) <= (100 if solved else 1) * costs.dual_size:
         found["dual active set"] = costs.dual + work
     if "dual active set" in found and (solved or n * (n + m) <= costs.cache or P_entries >= n**2):
@@ -147,6 +146,8 @@ def elimination_seconds(
     `method_seconds`, the set-up is for one program, or for `solved` ones.
     """
     dual = method_seconds(n, m, n * m, n**2, costs=costs, solved=solved).get("dual active set", np.inf)
+    if solved:  # Half of the rounds: states of a controller move little.
+        dual -= 10 * n * (n + m) / costs.dual_flops
     basis = entries * n / costs.dual_flops + 2.0 * of_full[0] * n**2 / costs.flops
     return dual + (costs.elimination + basis) / max(solved, 1) + costs.entry * (entries + sum(of_full))
 

@@ -76,7 +76,7 @@ def _of_cones(program, solution):
 
 def same(program, other):
     """Return True if two programs have equal data, up to the rounding of P."""
-    if type(program) is not type(other):
+    if isinstance(program, socp.ConeProgram) is not isinstance(other, socp.ConeProgram):
         return False
     names = ("c", "G", "h", "A", "b") if isinstance(program, socp.ConeProgram) else ("q", "A", "l", "u", "lb", "ub")
     return all(_equal(getattr(program, name), getattr(other, name)) for name in (*names, "P"))

@@ -62,7 +62,7 @@ def test_the_seconds_of_methods_that_go_on(solved):
     found = method_seconds(n, m, 20, P_entries, None, TABLE, solved)
     seen = TABLE._replace(analysis=0.0)
     one = min(dense_seconds(n, m, TABLE), sparse_seconds(n, m, 20, seen, P_entries=P_entries))
-    steps = ((1.5 * n**3 + m * n**2) / solved + 10 * n * (n + m)) / 2e9
+    steps = ((1.5 * n**3 + m * n**2) / solved + 20 * n * (n + m)) / 2e9
     assert found["interior point"] == pytest.approx(0.5e-5 + 7 * one)
     assert found["dual active set"] == pytest.approx(6e-6 + steps)
     assert found["proximal steps"] == pytest.approx(6e-6 + 4.0 * (1.0 + 2.0 * 20 / n**2) * steps)
