@@ -294,8 +294,6 @@ class Engine(SetUpOnce):
         for method in self.methods:
             method.release()
 
-    let_go = release  # the name that solvers of `socp` share
-
     def __del__(self) -> None:
         """Release the memory of the methods before the last to the next program of its kind."""
         for method in self.methods[:-1]:

@@ -113,4 +113,4 @@ class InteriorPoint(Method):
     def release(self, next_user: Any = None) -> None:
         """Release the workspace to the next program."""
         if self._cone_solver is not None:
-            self._cone_solver.let_go()
+            self._cone_solver.release()

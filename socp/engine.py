@@ -6,6 +6,7 @@ import abc
 import copy
 import dataclasses
 import functools
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -153,6 +154,7 @@ class Engine(SetUpOnce):
 
     program: ConeProgram
     timings: dict[str, float]
+    _is_shared = False  # True once somebody else may hold parts of the workspace: it is not released
 
     def _set_up(self, program: ConeProgram) -> None:
         settings = self.settings
@@ -193,14 +195,22 @@ class Engine(SetUpOnce):
         """
         return self.at_work if order <= LOOPS else blas_threads(self.settings.threads)
 
-    def let_go(self) -> None:
-        """Release the workspace to the next program; the solver must not be used again."""
-        if self.settings.callback is None and not self._is_stale:  # A callback may have kept an iterate.
-            workspace.release(self._state, self.settings)
+    def release(self) -> None:
+        """Release the workspace to the next program; a later use of the solver sets it up again."""
+        if self._is_stale or self._is_shared or self.settings.callback is not None:  # A callback may keep an iterate.
+            return
+        self._is_stale = True
+        workspace.release(self._state, self.settings)
+
+    def __del__(self) -> None:
+        """Release the workspace to the next program of this thread."""
+        if not sys.is_finalizing():
+            self.release()
 
     @property
     def newton(self) -> Newton:
         """Linearized embedding of the last iterate."""
+        self._is_shared = True
         newton: Newton = self._state.newton
         return newton
 
@@ -212,6 +222,7 @@ class Engine(SetUpOnce):
     @property
     def kkt(self) -> KKT:
         """Solver of the KKT systems."""
+        self._is_shared = True
         return self._state.kkt
 
     def replace_vectors(self, program: ConeProgram) -> None:
@@ -415,6 +426,7 @@ class Engine(SetUpOnce):
         """Return the iterates of a run in this solver's memory, which must not be used until the run has ended."""
         if self._late:
             return iter(())
+        self._is_shared = True
         return Run(self.program, self._state, self.settings, False, None, self._end_of_solve()).iterates()
 
 

@@ -182,7 +182,7 @@ def solve(
     """
     solver = Solver.of_checked(*_accepted("solve", program, named))
     solution = solver.solve(warm_start)
-    solver.let_go()
+    solver.release()
     return solution
 
 

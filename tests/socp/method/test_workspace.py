@@ -95,7 +95,7 @@ def solved(program):
     """Return the solution and its workspace, which is released for the next program."""
     solver = solver_of(program)
     solution, memory = solver.solve(), (solver if isinstance(program, socp.ConeProgram) else solver.cone_solver)._state
-    solver.let_go()
+    solver.release()
     return solution, memory
 
 
@@ -198,3 +198,27 @@ def test_the_data_of_an_earlier_program_are_not_written_to():
         qp.solve(program)
         qp.solve(qp.QuadraticProgram(quadratic(rng, kind).P, np.ones(5), lb=-1.0, ub=1.0))
         np.testing.assert_array_equal(program.P, kernel)
+
+
+def test_a_solver_that_dies_leaves_its_workspace_unless_it_is_held(monkeypatch):
+    pool = Pool()
+    monkeypatch.setattr(workspace, "_pool", pool)
+    program = qp.QuadraticProgram(sp.eye_array(30), np.ones(30), lb=0.0)
+
+    def count():
+        return sum(map(len, pool.kept.values()))
+
+    solver_of(program).solve()
+    assert count() == 1
+    solver = solver_of(program)
+    solver.release()
+    solver.release()
+    again = solver.solve().x  # sets up again
+    del solver
+    assert count() == 1
+    np.testing.assert_array_equal(again, alone(program).x)
+    cone = socp.ConeProgram(c=[1.0, 1.0], G=-np.eye(2), h=np.zeros(2), cones=[socp.NonNeg(2)])
+    iterates, before = socp.iterates(cone), count()
+    next(iterates)
+    socp.solve(cone)  # in a workspace of its own
+    assert count() == before + 1 and sum(1 for _ in iterates) > 0

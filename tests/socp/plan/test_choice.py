@@ -102,7 +102,7 @@ def test_what_a_kept_solver_leaves_is_taken_by_no_other_kind():
     solver.solve()
     solver.update(q=2.0 * program.q)
     assert solver.solve().plan.backend == "sparse"
-    solver.let_go()
+    solver.release()
     again = qp.solve(program, max_iter=150)
     assert again.plan.backend == anew.plan.backend == "dense"
     np.testing.assert_array_equal(again.x, anew.x)
