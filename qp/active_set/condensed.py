@@ -165,12 +165,13 @@ class CondensedActiveSet(DualActiveSet):
         """Return the method if it is expected to be faster than the interior-point method and than `plan`."""
         n, m, entries = program.n, program.m, program.A.data.size
         P = program.hessian
-        if not (P.is_sparse or P.is_zero) or not m or not suits_dual(program, settings):
+        if not P.is_sparse or not m or not suits_dual(program, settings):
             return None
         seconds = method_seconds(n, m, entries, P.entries, solved=solved)
         best = min(seconds["interior point"], plan.expected if plan is not None else np.inf)
         size = entries + P.entries
-        if elimination_seconds(0, 0, size, (n, m), solved=solved) > best:
+        equalities = int((program.l == program.u).sum()) + int((program.lb == program.ub).sum())
+        if elimination_seconds(max(n - equalities, 0), 0, size, (n, m), solved=solved) > best:
             return None
         given = StoredZeros(program).left_out(program)
         e = elimination_of(given)
