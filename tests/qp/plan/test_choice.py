@@ -129,3 +129,14 @@ def test_settings_that_leave_it_open():
 def test_rows_with_sides():
     program = QuadraticProgram(None, [1.0], np.ones((4, 1)), [-np.inf, 0, -np.inf, 1], [np.inf, 0, 5, np.inf])
     np.testing.assert_array_equal(program.sided_rows, [1, 2, 3])
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_the_cost_of_a_step_in_a_loop_never_jumps(rows):
+    """Controllers whose states are eliminated: 30 inputs more may cost twice as much, and no limit of size ends it."""
+    chosen = []
+    for n in range(60, 1200, 30):
+        seconds = method_seconds(n, rows * n, rows * n * n, n * n, solved=100_000)
+        chosen.append(min(seconds[name] for name in ("dual active set", "interior point") if name in seconds))
+        assert seconds["dual active set"] <= seconds["interior point"]
+    assert all(one < other <= 2.0 * one for one, other in itertools.pairwise(chosen))
