@@ -268,7 +268,7 @@ def test_objectives_are_those_of_the_answer_in_exact_arithmetic(seed):
 
 @pytest.mark.parametrize("rows", [0, 20])
 def test_programs_with_a_common_definite_matrix_are_solved_in_a_loop_by_the_dual_active_set(rows):
-    rng, n, k = np.random.default_rng(4), 48, 12
+    rng, n, k = np.random.default_rng(4), 64, 12
     F, A = rng.normal(size=(n, n)), rng.normal(size=(rows, n))
     P, q = F @ F.T / n + np.eye(n), rng.normal(size=(k, n))
     sides = {"A": A, "l": -0.4, "u": rng.uniform(0.3, 0.5, (k, rows))} if rows else {}
