@@ -11,7 +11,7 @@ from socp.problem.settings import Settings
 from ..problem.program import QuadraticProgram
 
 MANY = 10**6  # programs among which the set-up of a loop is divided
-LOOP, LOOP_ROUNDS = 2e-6, 7.0  # seconds of a program in a loop; its rounds, relative to those of `method_seconds`
+LOOP, LOOP_ROUNDS = 2e-6, 6.5  # seconds of a program in a loop; its rounds, relative to those of `method_seconds`
 DEFAULTS = Settings.max_iter, Settings.equilibrate, Settings.refinement_steps  # required by the dual active set
 
 
