@@ -34,13 +34,6 @@ class Solver(Engine):
     tol, max_iter, ...
         The settings, each as in `socp.Settings`.
 
-    Attributes
-    ----------
-    active_set : ActiveSet or None
-        Active-set method, if it is chosen for the program.
-    dual_active_set : DualActiveSet or None
-        Dual active-set method, if it is chosen for a small program (see `qp.active_set.dual`).
-
     Examples
     --------
     >>> from qp import Solver

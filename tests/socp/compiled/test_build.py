@@ -142,8 +142,10 @@ def test_after_a_warmup_nothing_is_compiled_or_loaded(tmp_path):
     from tests.support.programs import DUAL_INFEASIBLE, OPTIMAL, PRIMAL_INFEASIBLE, planted_optimum, planted_quadratic
     from bench.programs import generate, learning
     from socp.compiled import kernels
+    from socp.kernel_groups import prepare_packages
 
     qp.warmup()
+    prepare_packages("models.")  # as `python -m socp warmup` does: a kernel matrix is of models
     before = {id(kernel) for kernel in kernels.kernels() if kernel.address_or_zero}
     for program in [entry[0] for entry in OPTIMAL.values()] + [*PRIMAL_INFEASIBLE.values(), *DUAL_INFEASIBLE.values()]:
         for kkt in ("ldl", "auto"):
