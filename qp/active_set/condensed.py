@@ -39,7 +39,7 @@ from ..reduce.elimination import (
     reduce_vectors,
     reduced_matrices,
 )
-from .dual import find_dual
+from .dual import close_trace, find_dual
 from .dual_set import DualSet
 from .small import DualActiveSet, Workspace, answer_in, places_of
 
@@ -71,17 +71,14 @@ def solve_condensed(
     answers.iterations[0], last = made, min(made, reduced.trace.size - 1)
     for k in range(last + 1):
         answers.trace[k] = reduced.trace[k]
-    record = answers.trace[last]
-    if reduced.code[0] == OPTIMAL:
+    is_measured = reduced.code[0] == OPTIMAL
+    if is_measured:
         y = answers.y[0]
         lift(e, q, u, lb, reduced.x[0], reduced.y[0], answers.x[0], y[: c.m], y[c.m :])
         test(c, q, l, u, lb, ub)
         if not meets(c.found, c.tol, c.tol_abs):
             reduced.code[0] = FAILED
-        record["primal_objective"], record["dual_objective"] = answers.numbers[0, 0], answers.numbers[1, 0]
-        record["primal_residual"], record["dual_residual"] = answers.numbers[2, 0], answers.numbers[3, 0]
-        record["gap"] = answers.numbers[4, 0]
-    record["seconds"] = clock() - started
+    close_trace(answers, is_measured, clock() - started)
     return 0 if reduced.code[0] != OPTIMAL else 2 if dual.rho > 0.0 else 1
 
 
@@ -219,8 +216,7 @@ class CondensedActiveSet(DualActiveSet):
             np.concatenate([of_rows[e.kept], of_variables[e.bounded], of_variables[e.independent]])
             for of_rows, of_variables in ((y, z), (program.A @ x, x), (program.l, program.lb), (program.u, program.ub))
         )
-        slack = np.where(v > 0.0, upper - at, at - lower)
-        workspace.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
+        workspace.begin_at(v, at, lower, upper)
         workspace.is_at_work = False
 
     def _enter(self) -> Workspace:

@@ -254,14 +254,21 @@ def solve_dual(dual: DualSet, layout: Layout, q: Floats, is_warm: bool) -> int:
     """
     started, batch = clock(), dual.batch
     find_dual(dual, q, is_warm)
-    last = batch.trace[min(batch.iterations[0], batch.trace.size - 1)]
     if batch.code[0] == OPTIMAL:
         verify(batch, dual.test, layout[0], layout[1], 0, 1)
+    close_trace(batch, batch.code[0] == OPTIMAL, clock() - started)
+    return 0 if batch.code[0] != OPTIMAL else 2 if dual.rho > 0.0 else 1
+
+
+@inner
+def close_trace(batch: Batch, is_measured: bool, seconds: float) -> None:
+    """Write the time, and the objectives and residuals of a measured answer, to the last record."""
+    last = batch.trace[min(batch.iterations[0], batch.trace.size - 1)]
+    if is_measured:
         last["primal_objective"], last["dual_objective"] = batch.numbers[0, 0], batch.numbers[1, 0]
         last["primal_residual"], last["dual_residual"] = batch.numbers[2, 0], batch.numbers[3, 0]
         last["gap"] = batch.numbers[4, 0]
-    last["seconds"] = clock() - started
-    return 0 if batch.code[0] != OPTIMAL else 2 if dual.rho > 0.0 else 1
+    last["seconds"] = seconds
 
 
 @kernel

@@ -215,8 +215,7 @@ class DualActiveSet(Method):
         workspace, program = self._enter(), self.program
         v, at = np.concatenate([y, z]), np.concatenate([program.A @ x, x])
         lower, upper = workspace.batch.l[0], workspace.batch.u[0]
-        slack = np.where(v > 0.0, upper - at, at - lower)
-        workspace.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
+        workspace.begin_at(v, at, lower, upper)
         workspace.is_at_work = False
 
     def _enter(self) -> Workspace:
@@ -372,6 +371,11 @@ class Workspace:
     def allow(self, seconds: float) -> None:
         """Limit the number of steps to the given time; a step costs a product with all rows."""
         self.work.max_steps = int(seconds / self.step)
+
+    def begin_at(self, v: np.ndarray, at: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Initialize the working set with the sides whose multipliers `v` exceed their slacks at the values `at`."""
+        slack = np.where(v > 0.0, upper - at, at - lower)
+        self.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
 
     def begin_with(self, rows: np.ndarray, is_upper: np.ndarray) -> None:
         """Initialize the working set with rows at their upper or lower sides; the factor is computed later."""

@@ -47,8 +47,7 @@ def suits_loop(n: int, m: int, entries: int, P_entries: int, settings: Settings)
 
     The programs share A and a definite P.  A program may take several times as many rounds as `method_seconds` counts.
     """
-    has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
-    if not (allows_active_set(settings) and has_defaults and n > 0):
+    if n == 0 or not allows_dual(settings):
         return False
     dual = method_seconds(n, m, m * n, n * n, solved=MANY).get("dual active set", np.inf) - COSTS.dual
     if fits_lanes(n, m):
@@ -65,8 +64,13 @@ def allows_active_set(settings: Settings) -> bool:
 
 def suits_dual(program: QuadraticProgram, settings: Settings) -> bool:
     """Return True if the dual active set can solve the program with these settings."""
+    return program.n > 0 and not program.are_crossed and allows_dual(settings)
+
+
+def allows_dual(settings: Settings) -> bool:
+    """Return True if the settings allow the dual active set."""
     has_defaults = (settings.max_iter, settings.equilibrate, settings.refinement_steps) == DEFAULTS
-    return allows_active_set(settings) and has_defaults and program.n > 0 and not program.are_crossed
+    return has_defaults and allows_active_set(settings)
 
 
 def _suits_active_set(program: QuadraticProgram, settings: Settings) -> bool:

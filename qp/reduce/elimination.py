@@ -36,7 +36,6 @@ from ..problem.program import QuadraticProgram
 SAFE = 1e-3  # least size of the coefficient of a variable that its row defines, relative to the row's largest
 GROWTH = 1e6  # largest entry of Z, relative to 1: the digits that a definition may cost
 
-KEPT, DEFINING = 0, 1  # uses of a row
 INDEPENDENT, DEPENDENT, BOUNDED, GIVEN = range(4)  # uses of a variable; BOUNDED: dependent, with a bound; GIVEN: fixed
 
 
@@ -54,8 +53,8 @@ class Elimination(Structure):
     indptr, indices, data = integers(), integers(), floats()  # A
     t_indptr, t_indices, t_data = integers(), integers(), floats()  # A'
     P_indptr, P_indices, P_data = integers(), integers(), floats()
-    use, row_use = integers("n"), integers("m")
-    x0, gradient, y0, values = floats("n"), floats("n"), floats("m"), floats("m")
+    use = integers("n")
+    x0, gradient, y0 = floats("n"), floats("n"), floats("m")
 
 
 @kernel
@@ -290,18 +289,17 @@ def elimination_of(program: QuadraticProgram) -> Elimination | None:
         return None
     P = program.hessian.source if program.hessian.is_sparse else csc_of_dense(program.hessian.dense())
     variables, rows, pivots = variables[:count][::-1], rows[:count][::-1], pivots[:count][::-1]
-    use, row_use = np.full(n, INDEPENDENT), np.full(m, KEPT)
-    use[is_given], row_use[rows] = GIVEN, DEFINING
+    use, is_kept = np.full(n, INDEPENDENT), np.isfinite(program.l) | np.isfinite(program.u)
+    use[is_given], is_kept[rows] = GIVEN, False
     use[variables] = np.where(has_bound[variables], BOUNDED, DEPENDENT)
-    has_sides = np.isfinite(program.l) | np.isfinite(program.u)
     found = Elimination(
         m=m, n=n, count=count, indptr=A.indptr, indices=A.indices, data=A.data, t_indptr=t_indptr,
         t_indices=t_indices, t_data=t_data, P_indptr=P.indptr, P_indices=P.indices, P_data=P.data,
         independent=np.flatnonzero(use == INDEPENDENT), given=np.flatnonzero(use == GIVEN),
-        kept=np.flatnonzero((row_use == KEPT) & has_sides), bounded=np.flatnonzero(use == BOUNDED),
+        kept=np.flatnonzero(is_kept), bounded=np.flatnonzero(use == BOUNDED),
     )  # fmt: skip
     found.variables[:], found.rows[:], found.pivots[:] = variables, rows, pivots
-    found.use[:], found.row_use[:] = use, row_use
+    found.use[:] = use
     return found
 
 
