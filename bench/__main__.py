@@ -33,7 +33,7 @@ from .compare import (
     report,
     suite,
 )
-from .experiments import conduct, confirm, pages
+from .experiments.frame import conduct, confirm, pages
 from .fuzz import batches, campaign, crossing, through, trial
 from .fuzz import catalogue as families
 from .programs import catalogue, sets

@@ -5,23 +5,23 @@ from __future__ import annotations
 from importlib import import_module
 
 from ..programs.sets import DataError
-from .experiment import Experiment
+from .frame.experiment import Experiment
 
 MODULES: dict[str, str] = {
-    "bilevel-curves": "bilevel_curves:Curves",
-    "bilevel-parameters": "bilevel_parameters:ParametersOfPrior",
-    "bilevel-scatter": "bilevel_scatter:Scatter",
-    "multitask-c2": "bilevel_curves:MultiTaskConstant",
-    "easvm-digits": "easvm_digits:DigitExplanations",
-    "easvm-reuters": "easvm_reuters:ReutersExplanations",
-    "easvm-strings": "easvm_strings:Strings",
-    "transfer": "transfer:Transfer",
+    "bilevel-curves": "bilevel.curves:Curves",
+    "bilevel-parameters": "bilevel.parameters:ParametersOfPrior",
+    "bilevel-scatter": "bilevel.scatter:Scatter",
+    "multitask-c2": "bilevel.curves:MultiTaskConstant",
+    "easvm-digits": "easvm.digits:DigitExplanations",
+    "easvm-reuters": "easvm.reuters:ReutersExplanations",
+    "easvm-strings": "easvm.strings:Strings",
+    "transfer": "bilevel.transfer:Transfer",
     "hybrid-curves": "hybrid:HybridCurves",
     "hybrid-coverage": "hybrid:HybridCoverage",
-    "score-space": "score_space:ScoreSpaces",
-    "score-space-tilt": "score_space_tilt:MarginScoreSpaces",
-    "score-space-states": "score_space_states:StatesAndShares",
-    "score-space-topics": "score_space_topics:TopicScores",
+    "score-space": "score_spaces.score_space:ScoreSpaces",
+    "score-space-tilt": "score_spaces.tilt:MarginScoreSpaces",
+    "score-space-states": "score_spaces.states:StatesAndShares",
+    "score-space-topics": "score_spaces.topics:TopicScores",
     "credit-default": "credit:CreditDefault",
 }
 """Module and class of each experiment by its name; the module is imported on demand."""

@@ -11,8 +11,8 @@ from models import LinearDiscriminant, LogisticRegression, MixedNaiveBayes, Quad
 from ..compare.tables import Table
 from ..data import Default, default
 from ..metrics import Rates, mean_interval, roc, training_order
-from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import grid, panels
+from .frame.experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .frame.shares import grid, panels
 
 LDA = "LDA"
 SEEN, UNSEEN = "fitted customers", "other customers"

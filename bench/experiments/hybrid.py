@@ -24,8 +24,8 @@ from ..compare.tables import Table
 from ..data.newsgroups import SOURCE, newsgroups
 from ..data.text import cached_tokens, stem_words, tokenize
 from ..metrics import accuracy_at, mean_interval, paired_p, training_order
-from .experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .shares import LEVEL, draw_lines, grid, grouped, panels
+from .frame.experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
+from .frame.shares import LEVEL, draw_lines, grid, grouped, panels
 
 PAIRS = {
     "atheism vs religion.misc": ("alt.atheism", "talk.religion.misc"),

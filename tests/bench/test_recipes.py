@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import experiments, peers
-from bench.experiments.experiment import Experiment
+from bench.experiments.frame.experiment import Experiment
 from bench.peers.peer import CONE, PEERS, QUADRATIC
 from tests.bench.peers import test_peers
 
@@ -17,12 +17,13 @@ FOLDER = ROOT / "bench" / "experiments"
 
 def modules_of_experiments():
     """Yield (module, names of its experiments) for each file that defines a subclass of `Experiment`."""
-    for path in sorted(FOLDER.glob("*.py")):
-        module = import_module(f"bench.experiments.{path.stem}")
+    for path in sorted(FOLDER.rglob("*.py")):
+        place = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+        module = import_module(f"bench.experiments.{place.removesuffix('.__init__')}")
         kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Experiment)]
         names = [kind.name for kind in kinds if "name" in vars(kind) and kind.__module__ == module.__name__]
         if names:
-            yield path.stem, names
+            yield place, names
 
 
 FOUND = dict(modules_of_experiments())

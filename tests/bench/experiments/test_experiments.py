@@ -12,8 +12,8 @@ from dask import distributed
 from bench import __main__ as command_line
 from bench import experiments
 from bench.compare.tables import Table
-from bench.experiments import conduct, confirm, digest, pages
-from bench.experiments.experiment import Experiment, Part, Protocol, _prepared, perform, verdict_of
+from bench.experiments.frame import conduct, confirm, digest, pages
+from bench.experiments.frame.experiment import Experiment, Part, Protocol, _prepared, perform, verdict_of
 from bench.programs.sets import DataError
 from socp.version import __version__
 from tests.support.data import data_folder
@@ -370,13 +370,13 @@ def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch)
         return found
 
     now = digest.code_of(experiment)
-    own = "bench/experiments/transfer.py"
+    own = "bench/experiments/bilevel/transfer.py"
     assert (
         changed(own, "seed: int", "seed: float")
         != now
         != changed("models/transfer/wordnet.py", "import numpy", "import sys, numpy")
     )
-    assert changed("bench/experiments/nouns.py", "import", "import os, sys\nimport") != now
+    assert changed("bench/experiments/bilevel/nouns.py", "import", "import os, sys\nimport") != now
     assert (
         now
         == changed(own, "Why the error bars", "That the error bars")
@@ -385,7 +385,7 @@ def test_the_code_of_an_experiment_is_what_makes_its_runs(tmp_path, monkeypatch)
     assert (
         now
         == changed("bench/experiments/hybrid.py", "LEVEL", "LEVELS")
-        == changed("bench/experiments/pages.py", "html", "HTML")
+        == changed("bench/experiments/frame/pages.py", "html", "HTML")
         == changed("models/topics/medlda.py", "import numpy", "import sys, numpy")
     )
 

@@ -1,0 +1,1 @@
+"""Experiments of Epshteyn and DeJong 2006."""

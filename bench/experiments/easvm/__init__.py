@@ -1,0 +1,1 @@
+"""Experiments of Sun and DeJong 2005."""

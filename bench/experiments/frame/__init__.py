@@ -1,0 +1,1 @@
+"""How an experiment is stated, its runs kept, checked and written to pages."""

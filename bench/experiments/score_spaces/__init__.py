@@ -1,0 +1,1 @@
+"""Experiments of Li, Wang, Lee 2013."""
