@@ -42,7 +42,8 @@ from socp.problem import printing
 from socp.problem.settings import Settings
 from socp.problem.solution import TIMINGS, TRACE
 from socp.problem.status import Status
-from socp.verify.stopping import RESIDUALS, measure_gradient, measure_sides, meets, prepare, residuals
+from socp.verify.constraints import measure_sides
+from socp.verify.stopping import RESIDUALS, measure_gradient, meets, prepare, residuals
 
 from .kernel_matrix import KernelMatrix
 from .mercer import LINEAR, POLY, Samples, make_rows, samples_of

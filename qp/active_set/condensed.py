@@ -23,8 +23,9 @@ from socp.plan.plan import Plan
 from socp.problem.hessian import SMALL, objective_unit
 from socp.problem.settings import Settings
 from socp.problem.zeros import StoredZeros
+from socp.verify.constraints import measure_sides
 from socp.verify.distances import bounds_among
-from socp.verify.stopping import Measured, measure_gradient, measure_sides, meets, prepare
+from socp.verify.stopping import Measured, measure_gradient, meets, prepare
 
 from ..method import Offer
 from ..plan.choice import has_time, suits_dual

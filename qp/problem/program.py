@@ -24,7 +24,7 @@ from socp.problem.hessian import WithHessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
 from socp.problem.program import no_rows
-from socp.verify.stopping import TwoSidedRows, identity
+from socp.verify.constraints import TwoSidedRows, identity
 
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # values of absent sides
 

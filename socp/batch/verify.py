@@ -12,8 +12,9 @@ from ..compiled.structures import Structure, dimension, floats, integer, integer
 from ..kernel_groups import announce
 from ..linalg.accurate import add_rows, rounded
 from ..problem.settings import Settings
+from ..verify.constraints import measure_sides, measure_slacks
 from ..verify.distances import NO_CONES
-from ..verify.stopping import Measured, measure_gradient, measure_sides, measure_slacks, meets, prepare
+from ..verify.stopping import Measured, measure_gradient, meets, prepare
 from .driver import FAILED, OPTIMAL, Batch, unit_of
 
 NO_LAYOUT = NO_CONES, NO_CONES[:0] > 0  # cone layout of programs without cones

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
+from ..verify.constraints import SlackRows, TwoSidedRows
 from ..verify.distances import Entries, single_entries
-from ..verify.stopping import SlackRows, TwoSidedRows
 from .checks import (
     INT,
     NO_PLACES,
