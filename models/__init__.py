@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from .kernel_machines.series import SeriesSolutions as SeriesSolutions
     from .kernel_machines.series import solve_series as solve_series
     from .kernel_machines.solver import KernelSolver as KernelSolver
+    from .kernels.kernel import Kernel as Kernel
+    from .kernels.mismatch import MismatchKernel as MismatchKernel
+    from .knowledge.moments import MinimaxProbabilityClassifier as MinimaxProbabilityClassifier
+    from .knowledge.regions import KnowledgeSVC as KnowledgeSVC
+    from .knowledge.tasks import MultiTaskSVC as MultiTaskSVC
+    from .linear.linear import LinearSVC as LinearSVC
+    from .linear.linear import LinearSVR as LinearSVR
     from .logistic.hybrid import HybridNaiveBayes as HybridNaiveBayes
     from .logistic.logistic import LogisticRegression as LogisticRegression
     from .score_spaces.fisher_kernel_learning import FisherKernelLearning as FisherKernelLearning
@@ -39,17 +46,10 @@ if TYPE_CHECKING:
     from .sequences.discrete_hmm import DiscreteHMM as DiscreteHMM
     from .sequences.gaussian_hmm import GaussianHMM as GaussianHMM
     from .sequences.sequences import encode_symbols as encode_symbols
-    from .svm.kernels import Kernel as Kernel
-    from .svm.knowledge import KnowledgeSVC as KnowledgeSVC
-    from .svm.linear import LinearSVC as LinearSVC
-    from .svm.linear import LinearSVR as LinearSVR
-    from .svm.minimax import MinimaxProbabilityClassifier as MinimaxProbabilityClassifier
-    from .svm.multitask import MultiTaskSVC as MultiTaskSVC
     from .svm.nu import NuSVC as NuSVC
     from .svm.nu import NuSVR as NuSVR
     from .svm.one_class import OneClassSVM as OneClassSVM
     from .svm.path import SVCCV as SVCCV
-    from .svm.string_kernels import MismatchKernel as MismatchKernel
     from .svm.svc import SVC as SVC
     from .svm.svr import SVR as SVR
     from .topics.medlda import MedLDA as MedLDA
@@ -88,15 +88,15 @@ PLACES = {
     ".sequences.discrete_hmm": "DiscreteHMM",
     ".sequences.gaussian_hmm": "GaussianHMM",
     ".sequences.sequences": "encode_symbols",
-    ".svm.kernels": "Kernel",
-    ".svm.knowledge": "KnowledgeSVC",
-    ".svm.linear": "LinearSVC LinearSVR",
-    ".svm.minimax": "MinimaxProbabilityClassifier",
-    ".svm.multitask": "MultiTaskSVC",
+    ".kernels.kernel": "Kernel",
+    ".knowledge.regions": "KnowledgeSVC",
+    ".linear.linear": "LinearSVC LinearSVR",
+    ".knowledge.moments": "MinimaxProbabilityClassifier",
+    ".knowledge.tasks": "MultiTaskSVC",
     ".svm.nu": "NuSVC NuSVR",
     ".svm.one_class": "OneClassSVM",
     ".svm.path": "SVCCV",
-    ".svm.string_kernels": "MismatchKernel",
+    ".kernels.mismatch": "MismatchKernel",
     ".svm.svc": "SVC",
     ".svm.svr": "SVR",
     ".topics.medlda": "MedLDA",

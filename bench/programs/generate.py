@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 import qp
 import socp
+from models.kernels.kernel import Kernel
 from models.programs.margins import dual_program, primal_program
-from models.svm.kernels import Kernel
 
 from ..answers.verify import Program
 

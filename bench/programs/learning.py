@@ -14,11 +14,11 @@ import scipy.sparse as sp
 import qp
 import socp
 from models.explanations.dual import Products
+from models.kernels.kernel import Kernel
 from models.programs.bilevel import Constants, Samples, hyperplane_program
+from models.programs.discrimination import med_program
 from models.programs.explanations import explained_dual
 from models.programs.margins import primal_program
-from models.programs.score_spaces import med_program
-from models.svm.kernels import Kernel
 
 from . import generate
 

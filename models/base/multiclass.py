@@ -13,6 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from socp.problem.checks import as_scalar
+
+from .validation import check_number
+
 Scheme = Literal["ovo", "ovr"]
 
 
@@ -122,3 +126,21 @@ def check_classes_left(classes: np.ndarray, codes: np.ndarray, weights: np.ndarr
     gone = np.bincount(codes, weights, classes.size) == 0.0
     if gone.any():
         raise ValueError(f"sample_weight is zero for every sample of the classes {classes[gone].tolist()}")
+
+
+def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return (train, test) of each fold as indices of samples; `test` holds samples of positive weight."""
+    used, cv = np.flatnonzero(weights > 0.0), as_scalar(cv)
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        held_out = stratified_folds(codes[used], check_number("cv", cv, 2, whole=True))
+        return [(np.delete(used, places), used[places]) for places in held_out]
+    try:
+        places = np.arange(codes.size)
+        folds = [(places[np.asarray(train)], places[np.asarray(test)]) for train, test in cv]
+    except (TypeError, ValueError, IndexError) as error:
+        what = f"a number of folds or pairs (train, test) of places among {codes.size} samples"
+        raise ValueError(f"cv must be {what}, but {cv!r} came") from error
+    folds = [(train, test[weights[test] > 0.0]) for train, test in folds]
+    if not folds or any(test.size == 0 for _, test in folds):
+        raise ValueError("cv must have folds, and each must hold out samples whose weight is not zero")
+    return folds

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.bounds import Bound, large_margin_dimension, margin_error
 from ..base.validation import check_number
-from ..svm.kernels import squares
+from ..kernels.samples import squares
 from .prior import GenerativePrior, digests
 
 if TYPE_CHECKING:

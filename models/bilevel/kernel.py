@@ -14,7 +14,7 @@ import numpy as np
 from socp import ProgramError
 
 from ..base.validation import as_labels, as_matrix, as_weights
-from ..svm.kernels import make_kernel
+from ..kernels.kernel import make_kernel
 from .prior import GenerativePrior, digests
 
 RANK = 1e-13  # relative to the largest eigenvalue of the Gram matrix: directions with smaller eigenvalues are dropped

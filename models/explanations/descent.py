@@ -1,7 +1,7 @@
 r"""Coordinate descent for explanations of sparse samples: no matrix of inner products is formed.
 
 The program is `programs.explanations.explained_dual` in u = (alpha_i y_i, lambda_j).  With the rows F = (x_i, d_j) it
-is the dual of `svm.linear_dual` with one more row,
+is the dual of `linear.dual` with one more row,
 
     minimize  1/2 |F'u|^2 - sum_i y_i u_i (+ sum_j lambda_j^2 / (4 Q_j)),   low <= u <= high,   sum_i u_i = 0
 
@@ -19,9 +19,9 @@ import scipy.sparse as sp
 import qp
 
 from ..base.answers import Built
-from ..svm.coordinate_descent import LEAST_VIOLATION, coordinates_of, descend, take_newton_steps
-from ..svm.linear_dual import Answer, Dual, solution_of
-from ..svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
+from ..linear.coordinate_descent import LEAST_VIOLATION, coordinates_of, descend, take_newton_steps
+from ..linear.dual import Answer, Dual, solution_of
+from ..margins.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 PENALTY = 1.0  # B of the method of multipliers
 A_ROUND = 20  # passes of descent between two updates of b

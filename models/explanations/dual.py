@@ -21,13 +21,15 @@ import qp
 from ..base.answers import Built
 from ..base.estimator import GOOD, warn_unconverged, warn_unless_good
 from ..base.validation import as_dense
+from ..kernels.kernel import Kernel
+from ..kernels.samples import centered, inner_products
+from ..linear.dual import Answer
+from ..margins.dual import MarginDual, settle
+from ..margins.machines import intercept_of
+from ..margins.margin import low_rank_pays
+from ..margins.multipliers import ON_MARGIN, tell_apart
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
-from ..svm.dual import MarginDual
-from ..svm.kernels import Kernel, centered, inner_products
-from ..svm.linear_dual import Answer
-from ..svm.margin import intercept_of, low_rank_pays
-from ..svm.multipliers import ON_MARGIN, settle, tell_apart
 from .descent import Descent
 
 MOST_FORMED, MOST_FEATURES = 2000, 500  # sparse data with more rows and more features are solved by descent
@@ -122,7 +124,7 @@ class ExplainedMachine:
 
     # samples, explanations and last program of the machine
     margin: ExplainedMargin
-    # shape (samples,): kinds of the samples as in `svm.margin.Machine`
+    # shape (samples,): kinds of the samples as in `margins.machines.Machines`
     kinds: np.ndarray
     # alpha, signed: shape (samples,): alpha_i, and alpha_i y_i
     alpha: np.ndarray
@@ -233,7 +235,7 @@ class ExplainedMargin:
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the kinds of the samples, alpha and lambda, as `svm.multipliers.sort_out` does for alpha alone."""
+    """Return the kinds of the samples, alpha and lambda, as `margins.dual.sort_out` does for alpha alone."""
     program, alpha, multipliers = dual.program, solution.x[:samples], solution.x[samples:]
     C, most = program.ub[:samples], program.ub[samples:]
     kinds, clean = tell_apart(alpha, C, solution.z_bounds[:samples])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..base.validation import as_dense, check_number
-from ..svm.kernels import inner_products
+from ..kernels.samples import inner_products
 
 
 class EmbeddedKernel:

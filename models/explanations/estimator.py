@@ -11,13 +11,12 @@ import scipy.sparse as sp
 
 from ..base.answers import BuiltAnswer
 from ..base.groups import InterceptParameters, WeightParameters
-from ..base.multiclass import spread, two_class_problems, winners
+from ..base.multiclass import folds_of, spread, two_class_problems, winners
 from ..base.parameters import Positive, parameters
 from ..base.validation import check_number
-from ..svm.groups import MachineParameters
-from ..svm.kernel_expansion import KernelClassifier
-from ..svm.kernels import KernelChoice, make_kernel
-from ..svm.path import folds_of
+from ..kernels.kernel import KernelChoice, make_kernel
+from ..margins.expansion import KernelClassifier
+from ..margins.parameters import MachineParameters
 from .dual import ExplainedMachine, ExplainedMargin, Products
 from .given import distinct_folds, explained_examples
 

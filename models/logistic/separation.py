@@ -10,7 +10,7 @@ import qp
 
 from ..base.estimator import uninterrupted, warn_unconverged
 from ..numerics.newton_minimizer import Minimum
-from ..programs.logistic import separation_program
+from ..programs.separation import separation_program
 
 CERTAIN = 1e-6  # smallest 1 - P(y_i | x_i) from which the samples cannot be separable
 

@@ -16,7 +16,7 @@ from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.progress import History
 from ..base.validation import as_generator
 from ..numerics import recursions
-from ..programs.score_spaces import cutting_plane_program
+from ..programs.sequences import cutting_plane_program
 from ..sequences.hmm import unflatten
 from ..sequences.sequences import Sequences
 from .observations import SequenceClassifier
@@ -48,7 +48,7 @@ class LargeMarginHMM(SequenceClassifier):
     w), and the convex problem with w_y'T(x_t, h_t) in place of S_y is solved; this never raises the objective.  The
     problem has a constraint for every path of every other class.  Best paths find the violated ones, and their sums are
     the cutting planes R(w) >= g_k'w + h_k of the whole loss R (Joachims 2006), whose dual is a small quadratic program,
-    `models.programs.score_spaces.cutting_plane_program`.
+    `models.programs.sequences.cutting_plane_program`.
 
     Sha and Saul treat the frames of speech, their margins grow with the number of wrong states, and their states
     are normal distributions written as positive semidefinite matrices; here a sequence has one label, its margin is

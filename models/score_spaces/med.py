@@ -18,10 +18,10 @@ from ..base.multiclass import spread, two_class_problems
 from ..base.parameters import Count, Positive, parameters
 from ..base.progress import History
 from ..base.validation import as_dense
+from ..margins.dual import MarginDual
+from ..margins.margin import product_of
 from ..numerics.newton_minimizer import factored, minimize
-from ..programs.score_spaces import med_newton_program, med_program
-from ..svm.dual import MarginDual
-from ..svm.margin import product_of
+from ..programs.discrimination import med_newton_program, med_program
 
 PRIMAL_STEPS = 50
 MOST_FEATURES = 2  # features per sample up to which the primal is minimized first

@@ -1,1 +1,1 @@
-"""Support vector machines, their kernels, and linear machines by coordinate descent."""
+"""Support vector machines: classification, regression, one class, nu, and C by cross-validation."""

@@ -12,10 +12,10 @@ import qp
 from ..base.groups import EngineParameters
 from ..base.parameters import Positive, Share, fitted, parameters
 from ..base.validation import warn
-from .groups import KernelParameters, MachineParameters
-from .kernels import KernelChoice
-from .margin import Machine, Margin
-from .series import Machines, Problem
+from ..kernels.kernel import KernelChoice
+from ..margins.machines import Machines, Problem
+from ..margins.margin import Margin
+from ..margins.parameters import KernelParameters, MachineParameters
 from .svc import MarginClassifier
 from .svr import TubeRegressor
 
@@ -87,13 +87,14 @@ class NuSVC(MarginClassifier, MachineParameters):
         total = float(min(self.nu, most) * C.sum())
         return Problem(rows[order], signs[order], C[order], np.zeros(signs.size), total)
 
-    def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machine:
+    def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machines:
         P: Any = program.P
         y, C, size = margin.signs, margin.C, np.sqrt(P.diagonal())
         if rho <= ZERO * float(size.max() * (size @ C)) and rho <= ZERO * np.abs(P @ C).max():
             warn(TOO_SMALL)
-            larger = float(np.sign(C @ y))
-            return Machine(np.zeros(y.size), larger, np.zeros(y.size, np.int64), np.inf, program, solution, 0.0)
+            none, larger, zero = np.zeros((1, y.size)), np.sign([C @ y]), np.zeros(1)
+            answer = lambda: (program, solution)  # noqa: E731
+            return Machines(none, none.astype(int), larger, zero + np.inf, zero, solution.iterations, answer)
         return super()._divided(margin, program, solution, rho)
 
     def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
@@ -154,7 +155,7 @@ class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
         problem = super()._problem(rows, y, C)
         return problem if self.nu == 1.0 else replace(problem, total=float(self.nu * C.sum()))  # nu = 1: epsilon = 0
 
-    def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machine:
+    def _divided(self, margin: Margin, program: qp.QuadraticProgram, solution: qp.Solution, rho: float) -> Machines:
         return super()._divided(margin, program, solution, min(rho, 0.0))
 
     def _solve_machines(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:

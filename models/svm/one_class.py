@@ -12,13 +12,13 @@ from ..base.estimator import Estimator
 from ..base.groups import EngineParameters
 from ..base.parameters import Share, fitted, parameters
 from ..base.validation import as_weights, warn
-from ..programs.margins import one_class
-from .dual import MarginDual
-from .groups import KernelParameters
-from .kernel_expansion import PAIRWISE, KernelExpansion
-from .kernels import KernelChoice
-from .margin import Margin, intercept_of
-from .multipliers import sort_out
+from ..kernels.kernel import KernelChoice
+from ..margins.dual import MarginDual, sort_out
+from ..margins.expansion import PAIRWISE, KernelExpansion
+from ..margins.machines import intercept_of
+from ..margins.margin import Margin
+from ..margins.parameters import KernelParameters
+from ..programs.one_class import one_class
 
 CACHE = 200.0  # megabytes for rows of the kernel matrix
 EDGE = 1e-9  # relative distance of offset_ below rho, so that rounding leaves samples on the edge inside

@@ -21,21 +21,21 @@ from typing import Any
 import numpy as np
 
 import qp
-from socp.problem.checks import as_scalar
 
 from ..base.groups import InterceptParameters, WeightParameters
-from ..base.multiclass import check_classes_left, class_weights, stratified_folds, two_class_problems, winners
+from ..base.multiclass import check_classes_left, class_weights, folds_of, two_class_problems, winners
 from ..base.parameters import fitted, parameters
-from ..base.validation import as_weights, check_number
+from ..base.validation import as_weights
 from ..kernel_machines.kernel_matrix import KernelMatrix
 from ..kernel_machines.series import solve_series
+from ..kernels.kernel import Kernel, KernelChoice
+from ..kernels.samples import centered
+from ..margins.dual import NOT_SEMIDEFINITE, MarginDual
+from ..margins.machines import intercept_of
+from ..margins.multipliers import tell_apart
+from ..margins.parameters import MachineParameters, WorkingSetParameters
+from ..margins.series import fits_in_series, is_settled, sort_out_series
 from ..programs.margins import signed_dual
-from .dual import NOT_SEMIDEFINITE, MarginDual
-from .groups import MachineParameters, WorkingSetParameters
-from .kernels import Kernel, KernelChoice, centered
-from .margin import intercept_of
-from .multipliers import tell_apart
-from .series import fits_in_series, is_settled, sort_out_series
 from .svc import SVC, MarginClassifier
 
 CS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -238,21 +238,3 @@ class SVCCV(MarginClassifier, MachineParameters, WeightParameters, InterceptPara
         found = set(vars(machine)) - set(machine._parameter_names())
         self.__dict__.update({name: getattr(machine, name) for name in found})
         return self
-
-
-def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return (train, test) of each fold as indices of samples; `test` holds samples of positive weight."""
-    used, cv = np.flatnonzero(weights > 0.0), as_scalar(cv)
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        held_out = stratified_folds(codes[used], check_number("cv", cv, 2, whole=True))
-        return [(np.delete(used, places), used[places]) for places in held_out]
-    try:
-        places = np.arange(codes.size)
-        folds = [(places[np.asarray(train)], places[np.asarray(test)]) for train, test in cv]
-    except (TypeError, ValueError, IndexError) as error:
-        what = f"a number of folds or pairs (train, test) of places among {codes.size} samples"
-        raise ValueError(f"cv must be {what}, but {cv!r} came") from error
-    folds = [(train, test[weights[test] > 0.0]) for train, test in folds]
-    if not folds or any(test.size == 0 for _, test in folds):
-        raise ValueError("cv must have folds, and each must hold out samples whose weight is not zero")
-    return folds

@@ -10,12 +10,12 @@ import numpy as np
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import two_class_problems
 from ..base.parameters import Positive, parameters
-from .groups import MachineParameters, WorkingSetParameters
-from .kernel_expansion import KernelClassifier
-from .kernels import KernelChoice
-from .machines import MarginMachines
-from .margin import Form
-from .series import Problem
+from ..kernels.kernel import KernelChoice
+from ..margins.estimator import MarginMachines
+from ..margins.expansion import KernelClassifier
+from ..margins.machines import Problem
+from ..margins.margin import Form
+from ..margins.parameters import MachineParameters, WorkingSetParameters
 
 
 class MarginClassifier(MarginMachines, KernelClassifier):

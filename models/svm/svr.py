@@ -11,11 +11,11 @@ from ..base.estimator import Regressor
 from ..base.groups import EngineParameters, InterceptParameters
 from ..base.parameters import NonNegative, Positive, parameters
 from ..base.validation import as_targets, as_weights
-from .groups import KernelParameters, WorkingSetParameters
-from .kernels import KernelChoice
-from .machines import MarginMachines
-from .margin import Form
-from .series import Problem
+from ..kernels.kernel import KernelChoice
+from ..margins.estimator import MarginMachines
+from ..margins.machines import Problem
+from ..margins.margin import Form
+from ..margins.parameters import KernelParameters, WorkingSetParameters
 
 NOT_IN_TUBE = "no function of this kernel stays within epsilon of all targets, as C=inf asks for: give a finite C"
 

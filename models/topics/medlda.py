@@ -12,9 +12,9 @@ from ..base.copies import merge_copies
 from ..base.estimator import Classifier, warn_unless_optimal
 from ..base.multiclass import class_scores
 from ..base.parameters import Count, NonNegative, Positive, parameters
-from ..programs.score_spaces import crammer_singer_dual
-from ..svm.dual import MarginDual
-from ..svm.margin import product_of
+from ..margins.dual import MarginDual
+from ..margins.margin import product_of
+from ..programs.classes import crammer_singer_dual
 from .topics import LatentDirichletAllocation, TopicParameters
 
 
@@ -36,7 +36,7 @@ class MedLDA(Classifier, TopicParameters):
       phi_nk ~ beta_kw exp(E log theta_k + (1 / N_d) sum_y mu_dy (eta_{y_d} - eta_y)_k);
     - beta, from the expected counts;
     - eta = sum_dy mu_dy (e_{y_d} - e_y) x z-bar_d, from the dual of the support vector machine, a quadratic program
-      (`models.programs.score_spaces.crammer_singer_dual`).
+      (`models.programs.classes.crammer_singer_dual`).
 
     (mu_dy is divided by the document's weight, if it has one.)  As the multipliers are held, not every round lowers the
     objective; the round with the lowest objective is kept.  The start depends neither on the order of the documents nor

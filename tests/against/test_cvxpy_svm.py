@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from models import SVC, SVR, ExplanationAugmentedSVC, MultiTaskSVC
-from models.svm.kernels import Kernel
+from models.kernels.kernel import Kernel
 from tests.support.svm_data import separable, two_classes
 
 REL = 1e-6

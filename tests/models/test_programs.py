@@ -15,7 +15,7 @@ import qp
 import socp
 from models.base.estimator import Estimator
 from models.programs import bilevel, explanations
-from models.programs.logistic import separation_program
+from models.programs.separation import separation_program
 from tests.support.bilevel_problems import random_problem
 from tests.support.kkt import dense, kkt, same
 from tests.support.svm_data import two_classes

@@ -11,8 +11,9 @@ import models
 import qp
 import socp
 from models.explanations import dual as explained
-from models.programs import explanations, margins, moments, successors
-from models.programs.logistic import separation_program
+from models.programs import explanations, linear, margins, moments, nu, regions, tasks
+from models.programs.one_class import one_class
+from models.programs.separation import separation_program
 from models.svm import path
 from tests.support.kkt import kkt, same
 from tests.support.svm_data import two_classes
@@ -71,7 +72,7 @@ def nu_classifier():
     X, y = X[order], y[order]
     model = models.NuSVC(nu=0.4, gamma=0.4, tol=TOL).fit(X, y)
     K = rbf(X)
-    stated = margins.nu_dual(K * np.outer(y, y), y, np.ones(y.size), 0.4 * y.size)
+    stated = nu.nu_dual(K * np.outer(y, y), y, np.ones(y.size), 0.4 * y.size)
 
     def values(a):
         rho, b = 0.5 * (a.y[1] - a.y[0]), a.y.mean()
@@ -85,15 +86,15 @@ def nu_regressor():
     model = models.NuSVR(nu=0.5, C=C, gamma=0.4, tol=TOL).fit(X, t)
     K, s = rbf(X), np.repeat([1.0, -1.0], t.size)
     P = np.tile(K, (2, 2)) * np.outer(s, s)
-    stated = margins.nu_dual(P, s, np.full(s.size, C), 0.5 * C * t.size, -s * np.tile(t, 2))
+    stated = nu.nu_dual(P, s, np.full(s.size, C), 0.5 * C * t.size, -s * np.tile(t, 2))
     return Case(model, stated, lambda a: K @ (a.x * s).reshape(2, -1).sum(axis=0) + a.y.mean(), model.predict(X))
 
 
-def one_class():
+def one_class_machine():
     X, _, _ = data()
     model = models.OneClassSVM(nu=0.3, gamma=0.4, tol=TOL).fit(X)
     K = rbf(X)
-    stated = margins.one_class(K, np.ones(len(X)), 0.3)
+    stated = one_class(K, np.ones(len(X)), 0.3)
     return Case(model, stated, lambda a: K @ a.x, model.score_samples(X))
 
 
@@ -103,7 +104,7 @@ def linear_classifier(loss="hinge", sparse=False, features=3):
     squared, F = loss == "squared_hinge", np.column_stack([X, np.full(y.size, 2.0)])
     size, d = (np.inf, 0.5 / C) if squared else (C, 0.0)
     bounds = np.where(y > 0.0, 0.0, -size), np.where(y > 0.0, size, 0.0)
-    stated = margins.linear_dual(sp.csr_array(F) if sparse else F, np.full(y.size, d), -y, *bounds)
+    stated = linear.linear_dual(sp.csr_array(F) if sparse else F, np.full(y.size, d), -y, *bounds)
     return Case(model, stated, lambda a: F @ (F.T @ a.x[-y.size :]), model.decision_function(X))
 
 
@@ -116,7 +117,7 @@ def linear_regressor(loss="epsilon_insensitive", epsilon=0.3, features=3):
         F, q, low = np.vstack([F, -F]), np.concatenate([epsilon - t, epsilon + t]), 0.0
     else:
         q, low = -t, -size
-    stated = margins.linear_dual(F, np.full(q.size, d), q, np.full(q.size, low), np.full(q.size, size))
+    stated = linear.linear_dual(F, np.full(q.size, d), q, np.full(q.size, low), np.full(q.size, size))
     return Case(model, stated, lambda a: F[: t.size] @ (F.T @ a.x), model.predict(X))
 
 
@@ -153,7 +154,7 @@ def related_tasks():
     task = np.arange(40) % 2
     model = models.MultiTaskSVC(0.5, 3.0, tol=TOL, kernel="rbf", gamma=0.4).fit(X, y, tasks=task)
     K = rbf(X) * (1.0 + 3.0 * (task[:, None] == task)) / (2.0 * 0.5)
-    stated = successors.multi_task_dual(K * np.outer(y, y), y, task, np.ones(40))
+    stated = tasks.multi_task_dual(K * np.outer(y, y), y, task, np.ones(40))
     return Case(model, stated, lambda a: K @ (a.x * y) + a.y[task], model.decision_function(X, tasks=task))
 
 
@@ -161,7 +162,7 @@ def known_region():
     X, y, _ = data()
     D, d = np.vstack([np.eye(3), -np.eye(3)]), np.array([3.0, 1.0, 1.0, -2.0, 1.0, 1.0])
     model = models.KnowledgeSVC([(D, d, 1.0)], C=C, Q=2.0, tol=TOL).fit(X, y)
-    p = successors.knowledge_program(X, y, np.full(40, C), [successors.Region(D, d, 1.0)], 2.0)
+    p = regions.knowledge_program(X, y, np.full(40, C), [regions.Region(D, d, 1.0)], 2.0)
     return Case(model, p.program(), lambda a: X @ a.x[p.w] + a.x[p.b], model.decision_function(X))
 
 
@@ -203,7 +204,7 @@ CASES = {
     "SVR, no tube": functools.partial(regressor, epsilon=0.0),
     "SVR, one by one": functools.partial(regressor, shrinking=False),
     "NuSVR": nu_regressor,
-    "OneClassSVM": one_class,
+    "OneClassSVM": one_class_machine,
     "LinearSVC": functools.partial(linear_classifier, "squared_hinge"),
     "LinearSVC, hinge": linear_classifier,
     "LinearSVC, sparse": functools.partial(linear_classifier, sparse=True),
@@ -259,7 +260,7 @@ def test_newton_steps_in_the_primal_solve_the_stated_primal(name):
     else:
         model, rows, signs, q = models.LinearSVC(**given).fit(X, y), X, y, y
     prices = np.full(q.size, C)
-    program = margins.linear_primal(rows, signs, q, prices, loss.startswith("squared"), 2.0, epsilon)
+    program = linear.linear_primal(rows, signs, q, prices, loss.startswith("squared"), 2.0, epsilon)
     answer = qp.solve(program, tol=EXACT)
     np.testing.assert_allclose(np.append(model.coef_, model.intercept_ / 2.0), answer.x[:5], atol=NEAR)
     assert model.objective_ == pytest.approx(answer.objective, rel=1e-8)
@@ -286,9 +287,9 @@ def test_the_signed_dual_with_two_sums_is_the_dual_with_nu():
     X, y, _ = data()
     K, low, high = rbf(X), np.minimum(y, 0.0), np.maximum(y, 0.0)
     signed = qp.solve(margins.signed_dual(K, 0.0 * y, low, high, True, y, 0.4 * 40), tol=EXACT)
-    nu = qp.solve(margins.nu_dual(K * np.outer(y, y), y, np.ones(40), 0.4 * 40), tol=EXACT)
-    assert signed.objective == pytest.approx(nu.objective, rel=1e-9)
-    np.testing.assert_allclose(K @ signed.x, K @ (y * nu.x), atol=NEAR)
+    share = qp.solve(nu.nu_dual(K * np.outer(y, y), y, np.ones(40), 0.4 * 40), tol=EXACT)
+    assert signed.objective == pytest.approx(share.objective, rel=1e-9)
+    np.testing.assert_allclose(K @ signed.x, K @ (y * share.x), atol=NEAR)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC
-from models.svm.path import folds_of
+from models.base.multiclass import folds_of
 
 from ...compare.tables import Table
 from ...programs.sets import DataError

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC, MismatchKernel
-from models.svm.path import folds_of
+from models.base.multiclass import folds_of
 
 from ...compare.tables import Table
 from ...data.sequences import promoters, splice_junctions

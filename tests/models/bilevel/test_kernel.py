@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from models import BilevelClassifier, GenerativePrior
 from models.bilevel.kernel import KernelPrior
-from models.svm.kernels import Kernel
+from models.kernels.kernel import Kernel
 
 QUADRATIC = Kernel("poly", gamma=0.5, degree=2, coef0=1.0)
 

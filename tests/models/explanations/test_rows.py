@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from models.base.validation import as_weights
 from models.explanations.descent import Descent
 from models.explanations.dual import ExplainedMargin, Products
-from models.svm.kernels import make_kernel
-from models.svm.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
+from models.kernels.kernel import make_kernel
+from models.margins.multipliers import INSIDE_MARGIN, NOT_SUPPORT, ON_MARGIN, WRONG_SIDE
 
 
 def machine(penalty, kernel="linear"):

@@ -6,7 +6,7 @@ from sklearn import svm
 
 import models
 from models import SVC, SVR, NuSVC, NuSVR
-from models.svm import series
+from models.margins import series
 from tests.support.svm_data import breast_cancer, two_classes, wine
 
 

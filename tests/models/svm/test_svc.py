@@ -13,8 +13,8 @@ from sklearn.model_selection import cross_val_score
 import models
 import qp
 from models import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
-from models.svm import machines as machines_module
-from models.svm.kernels import Kernel
+from models.kernels.kernel import Kernel
+from models.margins import estimator as machines_module
 from tests.support.svm_data import separable, two_classes, wine
 
 
@@ -209,7 +209,7 @@ def test_machines_in_one_call_are_those_that_are_solved_one_by_one(kernel, multi
     X[:, 0] += y
     weights = rng.choice([0.0, 1.0, 2.0], size=90)
     svc = SVC(kernel=kernel, multi_class=multi_class, fit_intercept=fit_intercept)
-    monkeypatch.setattr("models.svm.kernels.MOST_MONOMIALS", 0)
+    monkeypatch.setattr("models.kernels.kernel.MOST_MONOMIALS", 0)
     together = clone(svc).fit(X, y, sample_weight=weights)
     monkeypatch.setattr(machines_module, "fits_in_series", lambda *_: False)
     one_by_one = clone(svc).fit(X, y, sample_weight=weights)
@@ -230,7 +230,7 @@ def test_a_polynomial_of_few_features_is_solved_in_its_monomials(coef0, monkeypa
     machines = SVC(kernel="poly", coef0=coef0), SVR(kernel="poly", coef0=coef0)
     fast = [machine.fit(X, target) for machine, target in zip(machines, (y, t))]
     assert all(isinstance(machine.program_.P, qp.LowRank) for machine in fast)
-    monkeypatch.setattr("models.svm.kernels.MOST_MONOMIALS", 0)
+    monkeypatch.setattr("models.kernels.kernel.MOST_MONOMIALS", 0)
     for machine, target in zip(fast, (y, t)):
         slow = type(machine)(kernel="poly", coef0=coef0).fit(X, target)
         assert not isinstance(slow.program_.P, qp.LowRank)

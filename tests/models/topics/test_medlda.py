@@ -118,6 +118,6 @@ def test_the_tilt_is_the_slope_of_the_machine_in_the_counts_of_a_document(monkey
 
 def test_a_machine_that_stays_short_is_told_of(monkeypatch):
     stopped = lambda *given, **settings: qp.Solver(*given, **{**settings, "max_iter": 1})  # noqa: E731
-    monkeypatch.setattr("models.svm.dual.qp", SimpleNamespace(**{**vars(qp), "Solver": stopped}))
+    monkeypatch.setattr("models.margins.dual.qp", SimpleNamespace(**{**vars(qp), "Solver": stopped}))
     with pytest.warns(UserWarning, match="MedLDA: the program ended as 'max_iterations'"):
         MedLDA(3, max_iter=1, random_state=0).fit(*labelled())

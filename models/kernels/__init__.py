@@ -1,0 +1,1 @@
+"""Kernels between samples, and matrices of samples."""

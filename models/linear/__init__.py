@@ -1,0 +1,1 @@
+"""Linear machines of many samples or sparse features, by Newton steps or coordinate descent."""
