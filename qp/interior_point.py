@@ -9,7 +9,6 @@ from socp.engine import OutOfTime
 from socp.method.run import OPTIMAL
 from socp.plan.plan import Plan
 from socp.problem.starts import Start
-from socp.problem.status import Status
 from socp.solver import Solver as ConeSolver
 
 from .method import Method, Offer
@@ -82,15 +81,12 @@ class InteriorPoint(Method):
         found, point = run.found, (x, y, z)
         if found is not None:
             point = test.point(found, x, y, z)
-        elif run.status is Status.PRIMAL_INFEASIBLE:
-            point = (x, *test.dual_ray(y, z))
-        elif run.status is Status.DUAL_INFEASIBLE:
-            point = (test.primal_ray(x), y, z)
         if run.status is OPTIMAL:
             self.answer = point
         solution = solution_at(
-            program, run.status, point, found, iterations=run.iterations, setup_time=0.0, solve_time=0.0,
-            message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan, run=run.solution,
+            program, run.status, point, found, run.certificate, iterations=run.iterations, setup_time=0.0,
+            solve_time=0.0, message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan,
+            run=run.solution,
         )  # fmt: skip
         solution._settings = offer.settings.without_callback
         return solution

@@ -419,7 +419,9 @@ class Engine(SetUpOnce):
             run.message += SHOWN
         elif phase_one.status is Status.PRIMAL_INFEASIBLE and phase_one.answer is not None:
             _, y, z, _ = phase_one.answer
-            if run.test.primal_infeasibility(y, z) <= run.state.tol_infeasible:
+            certificate = run.test.primal_certificate(y, z)
+            if certificate[1] <= run.state.tol_infeasible:
+                run.certificate = certificate
                 run.status, run.answer, run.message = phase_one.status, phase_one.answer, phase_one.message
 
     def own_iterates(self) -> Iterator[Iterate]:

@@ -207,7 +207,7 @@ class CondensedActiveSet(DualActiveSet):
             return None
         y, z = np.empty(program.m), np.empty(program.n)
         lift_multipliers(self._work.elimination, np.zeros(program.n), workspace.batch.y[0], y, z)
-        steps = self._answers.trace[: self._answers.iterations.item() + 1]
+        steps = self._answers.trace[: self._answers.iterations.item() + 1].copy()
         return self._certificate(np.zeros(program.n), y, z, steps.view(np.float64))
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:

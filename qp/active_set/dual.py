@@ -281,6 +281,9 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
         batch.q[0, j] = q[j]
     if not is_warm:
         x[:] = 0.0
+    dual.last_count = dual.count
+    for k in range(dual.count):
+        dual.last_rows[k], dual.last_side[k] = dual.rows[k], dual.side[dual.rows[k]]
     take_vectors(q, l, u, x, dual)
     begin(l, u, dual, is_warm)
     dual.steps, batch.code[0] = 0, FAILED
@@ -310,6 +313,7 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
             if violation > dual.missed_tol:
                 batch.code[0] = PRIMAL_INFEASIBLE
                 write_answer(batch, dual, True)
+                put_back(dual)
                 break
             dual.side[i] = MISSED
             continue
@@ -320,6 +324,15 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
         settle(dual)
     batch.iterations[0] = dual.result[0] = made
     dual.result[1] = dual.count
+
+
+@inner
+def put_back(dual: DualSet) -> None:
+    """Make the working set the one that `find_dual` has begun with; its factor is computed later."""
+    dual.side[:] = 0
+    for k in range(dual.last_count):
+        dual.rows[k], dual.side[dual.last_rows[k]] = dual.last_rows[k], dual.last_side[k]
+    dual.count, dual.is_factored = dual.last_count, False
 
 
 @kernel

@@ -40,7 +40,7 @@ from ..plan.choice import choose_method
 from ..problem.derivatives import linearize as linearize_program
 from ..problem.packed import Parts, empty_block, fill, parts_of, unpack
 from ..problem.program import NO_LOWER, NO_UPPER, QuadraticProgram
-from ..problem.solution import Point, Solution, solution_at
+from ..problem.solution import Point, Solution, words_of_ray
 from ..problem.starts import near_point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
@@ -161,17 +161,19 @@ class DualActiveSet(Method):
     def find(self, warm_start: bool) -> Solution | None:
         """Return the answer or a certificate, or None; `warm_start` begins with the last working set."""
         workspace = self._enter()
-        is_warm, workspace.has_answer = warm_start and workspace.has_answer, False
+        kept, workspace.has_answer = workspace.has_answer, False
         if self.is_on_trial:  # It may take as long as the other method on the average.
             own = self.plan.seconds["interior point"]
             self._credit = min(self._credit + own, SAVED * own)
             workspace.allow(self._credit)
-        found = self._attempt(workspace, is_warm) if workspace.factor else None
+        found = self._attempt(workspace, warm_start and kept) if workspace.factor else None
         # Sides added together may be dependent up to rounding: retry with one side at a time.
         if found is None and workspace.factor and workspace.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
-            workspace.work.beside = np.inf
+            workspace.work.beside, kept = np.inf, False
             found = self._attempt(workspace, False)
             workspace.work.beside = BESIDE
+        if found is not None and found.status is not OPTIMAL and kept:
+            workspace.has_answer = True  # The kernel has put back the working set of the last answer.
         if self.is_on_trial:
             self._credit -= workspace.work.steps * workspace.step
         workspace.is_at_work = False
@@ -182,11 +184,11 @@ class DualActiveSet(Method):
         found = solve_dual(workspace.work, NO_LAYOUT, program.q, is_warm)
         if found:
             return workspace.answer(program, program.offset, self.plan, settings)
-        answers, (_, of_y, of_z, _, of_trace) = workspace.answers.copy(), workspace.places
         if workspace.code.item() != PRIMAL_INFEASIBLE:
             return None
-        steps = answers[of_trace:][: RECORD * (workspace.iterations.item() + 1)]
-        return self._certificate(answers[: program.n], answers[of_y:of_z], answers[of_z:][: program.n], steps)
+        n, of_y, of_z, _, of_trace = workspace.places
+        answers = workspace.answers[: of_trace + RECORD * (workspace.iterations.item() + 1)].copy()
+        return self._certificate(answers[:n], answers[of_y:of_z], answers[of_z : of_z + n], answers[of_trace:])
 
     def _certificate(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, steps: np.ndarray) -> Solution | None:
         """Return the certificate (y, z) of infeasibility after the recorded steps, or None if it is not certain."""
@@ -195,13 +197,13 @@ class DualActiveSet(Method):
         if ray is None:
             return None
         (y, z), error = ray
-        point, message, status, trace = (x, y, z), NOT_FEASIBLE, Status.PRIMAL_INFEASIBLE, trace_of(program, steps)
-        solution = solution_at(
-            program, status, point, None, error, iterations=trace.size - 1, setup_time=0.0, solve_time=0.0,
-            message=message, trace=trace, timings=NO_TIMINGS.copy(), plan=self.plan,
-            run=functools.partial(cone_answer, settings, program, point, status, message, trace, self.plan),
-        )  # fmt: skip
-        solution._settings = settings
+        solution: Solution = object.__new__(Solution)
+        solution.__dict__ = {
+            "status": Status.PRIMAL_INFEASIBLE, "x": np.full(program.n, np.nan), "y": y, "z_bounds": z,
+            "objective": np.nan, "dual_objective": np.nan, "primal_residual": error, "dual_residual": np.nan,
+            "gap": np.nan, "iterations": steps.size // RECORD - 1, "setup_time": 0.0, "solve_time": 0.0,
+            "plan": self.plan, "_rest": (rest_of_ray, program, x, steps, settings),
+        }  # fmt: skip
         return solution
 
     def solve_each(self, batch: Batch, first: int, end: int) -> None:
@@ -456,6 +458,19 @@ def rest_of(
         **dict(zip(("primal_residual", "dual_residual", "gap"), residuals)), "message": message, "trace": trace,
         "timings": {**NO_TIMINGS, "rest": solution.setup_time + solution.solve_time},
         "_run": functools.partial(cone_answer, settings, program, point, OPTIMAL, message, trace, solution.plan),
+        "_linearize": functools.partial(linearize_program, program), "_cone_solution": None, "_settings": settings,
+    }  # fmt: skip
+
+
+def rest_of_ray(
+    solution: Solution, program: QuadraticProgram, x: np.ndarray, steps: np.ndarray, settings: Settings
+) -> dict[str, Any]:  # fmt: skip
+    """Return the fields of an infeasible program's `Solution` beyond its certificate."""
+    status, point, trace = solution.status, (x, solution.y, solution.z_bounds), trace_of(program, steps)
+    return {
+        **words_of_ray(solution, program, NOT_FEASIBLE), "trace": trace,
+        "timings": {**NO_TIMINGS, "rest": solution.setup_time + solution.solve_time},
+        "_run": functools.partial(cone_answer, settings, program, point, status, NOT_FEASIBLE, trace, solution.plan),
         "_linearize": functools.partial(linearize_program, program), "_cone_solution": None, "_settings": settings,
     }  # fmt: skip
 

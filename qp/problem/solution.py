@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -11,9 +10,10 @@ import numpy as np
 
 from socp.plan.plan import Plan
 from socp.problem.checks import ArrayLike
-from socp.problem.solution import Answer, answer_at
+from socp.problem.solution import NO_CERTIFICATE, Answer, answer_at
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
+from socp.verify.certificates import Ray
 from socp.verify.stopping import Residuals
 
 from .derivatives import Gradient, Tangent, linearize
@@ -159,8 +159,8 @@ class Solution(Answer):
 
 
 def solution_at(
-    program: QuadraticProgram, status: Status, point: Point, found: Residuals | None, error: float = math.nan,
-    **rest: Any,
+    program: QuadraticProgram, status: Status, point: Point, found: Residuals | None,
+    certificate: tuple[Ray, float] = NO_CERTIFICATE, **rest: Any,
 ) -> Solution:  # fmt: skip
     """Return the `Solution` at a point, given its residuals.
 
@@ -169,21 +169,26 @@ def solution_at(
     program : QuadraticProgram
     status : Status
     point : tuple of arrays
-        (x, y, z_bounds); for a certificate its ray, which is normalized here, and any values for the other parts.
+        (x, y, z_bounds); for a certificate its ray, and any values for the other parts.
     found : Residuals or None
         None for a certificate.
-    error : float, optional
-        Error of a certificate whose multipliers are normalized.
+    certificate : (tuple of arrays, float), optional
+        The normalized certificate and its error if they are known; otherwise they are computed from the ray.
     **rest
         The other fields of `Solution`.
     """
     x, y, z = point
-    x, (y, z), figures = answer_at(program, status, x, (y, z), found, error)
-    if status is Status.PRIMAL_INFEASIBLE:
-        rest["message"] = infeasible_message(rest["message"], conflict(program, y, z))
+    x, (y, z), figures = answer_at(program, status, x, (y, z), found, certificate)
     solution = Solution(status, x, y, z, *figures, **rest)
+    if status is Status.PRIMAL_INFEASIBLE:
+        vars(solution)["_rest"] = words_of_ray, program, vars(solution).pop("message")
     solution._linearize = functools.partial(linearize, program)
     return solution
+
+
+def words_of_ray(solution: Solution, program: QuadraticProgram, reason: str) -> dict[str, str]:
+    """Return the message of an infeasible program, whose words take longer than its certificate."""
+    return {"message": infeasible_message(reason, conflict(program, solution.y, solution.z_bounds))}
 
 
 def infeasible_message(reason: str, sides: str) -> str:

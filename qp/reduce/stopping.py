@@ -17,6 +17,7 @@ import numpy as np
 
 from socp.linalg.vectors import NO_VALUES
 from socp.problem.starts import Start
+from socp.verify.certificates import Ray
 from socp.verify.stopping import ConeTest, Residuals, far_row, residuals
 
 from ..problem.program import QuadraticProgram
@@ -66,13 +67,13 @@ class ProgramTest(ConeTest):
         """Return words on the row that the point with residuals `found` violates most."""
         return far_row(self.program, self.point(found, x, y, z)[0], self.tol)
 
-    def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
-        """Return the error of (y, z) of the cone program as a certificate of infeasibility."""
-        return super().primal_infeasibility(*self.dual_ray(y, z))
+    def primal_certificate(self, y: np.ndarray, z: np.ndarray) -> tuple[Ray, float]:
+        """Return the certificate of infeasibility that corresponds to (y, z) of the cone program, and its error."""
+        return super().primal_certificate(*self.dual_ray(y, z))
 
-    def dual_infeasibility(self, x: np.ndarray) -> float:
-        """Return the error of x of the cone program as a certificate that the objective falls for ever."""
-        return super().dual_infeasibility(self.primal_ray(x))
+    def dual_certificate(self, x: np.ndarray) -> tuple[Ray, float]:
+        """Return the direction along which the objective falls for x of the cone program, and its error."""
+        return super().dual_certificate(self.primal_ray(x))
 
     def point(self, found: Residuals, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Point:
         """Return the point (x, y, z_bounds) at which `found` was measured: the last one, or (x, y, z) lifted again."""

@@ -12,13 +12,14 @@ data, in this order:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
 from ..problem.status import Status
-from ..verify.certificates import CERTAIN
+from ..verify.certificates import CERTAIN, Ray
 from ..verify.stopping import ConeTest
 from .answer import Point4, in_callers_units
 from .loop import RAY, State
@@ -29,6 +30,17 @@ CLOSER = 0.01  # residual of a ray, relative to that of the last failed repair, 
 NOT_FEASIBLE = "(y, z) certifies that no feasible point exists"
 FALLS = "the objective falls for ever along x"  # which shows that it is unbounded below if a feasible point exists
 RAYS = {Status.PRIMAL_INFEASIBLE: NOT_FEASIBLE, Status.DUAL_INFEASIBLE: FALLS}
+
+
+Certified = tuple[Ray, float]  # a certificate on the program of a test, normalized, and its error
+
+
+class BestRay(NamedTuple):
+    """The status that a ray (x, y, z, s) shows, and the certificate that the test has made of it."""
+
+    status: Status
+    ray: Point4
+    found: Certified
 
 
 class RaySearch:
@@ -45,19 +57,19 @@ class RaySearch:
 
     Attributes
     ----------
-    best : (float, Status, tuple) or None
-        Error of the best certificate so far, the status that it shows, and the ray (x, y, z, s).
+    best : BestRay or None
+        The best certificate so far.
     """
 
     def __init__(self, program: ConeProgram, state: State, test: ConeTest, settings: Settings) -> None:
         self.program, self.state, self.test, self.settings = program, state, test, settings
-        self.best: tuple[float, Status, Point4] | None = None
+        self.best: BestRay | None = None
         self._repaired = {False: np.inf, True: np.inf}  # sizes of residuals at which repairs of rays have failed
 
     @property
     def is_certain(self) -> bool:
         """Whether the best ray is a certificate at `CERTAIN`."""
-        return self.best is not None and self.best[0] <= CERTAIN
+        return self.best is not None and self.best.found[1] <= CERTAIN
 
     def search(self) -> bool:
         """Look at the rays of the present iterate; return True if one of this run is a certificate at `CERTAIN`.
@@ -66,22 +78,23 @@ class RaySearch:
         """
         state, test = self.state, self.test
         if state.primal_ray <= RAY * state.tol_infeasible:
-            error, ray = self.certificate(lambda ray: test.primal_infeasibility(ray[1], ray[2]))
-            self._keep(error, Status.PRIMAL_INFEASIBLE, ray)
+            self._keep(Status.PRIMAL_INFEASIBLE, *self.certificate(lambda ray: test.primal_certificate(ray[1], ray[2])))
             state.primal_refused = 0.5 * state.primal_ray
         if state.dual_ray <= state.ray_limit:
-            error, ray = self.certificate(lambda ray: test.dual_infeasibility(ray[0]), unbounded=True)
-            self._keep(error, Status.DUAL_INFEASIBLE, ray)
+            self._keep(Status.DUAL_INFEASIBLE, *self.certificate(lambda ray: test.dual_certificate(ray[0]), True))
             state.dual_refused = 0.5 * state.dual_ray
         return self.is_certain
 
-    def _keep(self, error: float, status: Status, ray: Point4) -> None:
+    def _keep(self, status: Status, found: Certified, ray: Point4) -> None:
         """Keep a ray whose error is at most `tol_infeasible` and less than that of the ray kept so far."""
-        if error <= self.state.tol_infeasible and (self.best is None or error < self.best[0]):
-            self.best = error, status, ray
+        error = found[1]
+        if error <= self.state.tol_infeasible and (self.best is None or error < self.best.found[1]):
+            self.best = BestRay(status, ray, found)
 
-    def certificate(self, error_of: Callable[[Point4], float], unbounded: bool = False) -> tuple[float, Point4]:
-        """Return the least error of a ray, and the ray: the point, without small entries, or near a null space.
+    def certificate(
+        self, certified: Callable[[Point4], Certified], unbounded: bool = False
+    ) -> tuple[Certified, Point4]:  # fmt: skip
+        """Return the ray with the least error: the point, without small entries, or near a null space.
 
         Small entries are dropped as a multiplier that tends to zero is the whole residual where it has no opposite
         term: x >= 0 and 0 x <= -1 have the multipliers (tau, 1).
@@ -89,13 +102,13 @@ class RaySearch:
         point, form = self.state.point, self.state.form
         certain = min(CERTAIN, self.state.tol_infeasible)
         rays: list[Point4] = []
-        errors: list[float] = []
+        found: list[Certified] = []
 
         def has_certain(candidates: Iterable[Point4]) -> bool:
             for ray in candidates:
                 rays.append(ray)
-                errors.append(error_of(ray))
-                if errors[-1] <= certain:
+                found.append(certified(ray))
+                if found[-1][1] <= certain:
                     return True
             return False
 
@@ -109,10 +122,10 @@ class RaySearch:
             has_certain((x, y, z, s) for x, (y, z), s in repaired)
         elif not has_certain(map(self._unscale, self._directions())):
             has_certain((repaired_direction(self.program, x), y, z, s) for x, y, z, s in rays[:])
-        if errors[-1] > certain and len(errors) > 2:
+        if found[-1][1] > certain and len(found) > 2:
             self._repaired[unbounded] = size
-        best = int(np.argmin(errors))
-        return errors[best], rays[best]
+        best = int(np.argmin([error for _, error in found]))
+        return found[best], rays[best]
 
     def _directions(self) -> list[Point]:
         """Return two points whose x is near a ray if the objective is unbounded below."""

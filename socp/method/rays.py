@@ -16,7 +16,7 @@ from scipy.linalg import lstsq
 from ..problem.checks import EPS
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
-from ..verify.certificates import CERTAIN, ROUNDED, Ray, absorb, primal_certificate
+from ..verify.certificates import CERTAIN, ROUNDED, Ray, cleaned, primal_certificate
 
 MOST_ROWS, MOST_ENTRIES = 1000, 4_000_000  # of the dense matrix of a repair
 RANK = 1e-13  # least pivot of independent rows
@@ -43,8 +43,7 @@ def repaired_multipliers(program: Any, *multipliers: np.ndarray) -> Ray:
     M = sp.vstack([block.matrix for block in blocks], format="csc").T.tocsr()
     ends, held = np.cumsum([v.size for v in parts])[:-1], np.zeros(program.n, bool)
     for _ in range(ROUNDS):
-        parts = [block.admissible(v) for block, v in zip(blocks, parts)]
-        absorb(program, parts)
+        parts = list(cleaned(program, *parts))
         v = np.concatenate(parts)
         left = M @ v
         wrong = np.abs(left) > ROUNDED * (abs(M) @ np.abs(v))

@@ -16,7 +16,7 @@ from ..problem import printing
 from ..problem.checks import FLOAT
 from ..problem.program import ConeProgram
 from ..problem.settings import Settings
-from ..problem.solution import TRACE, Solution, answer_at
+from ..problem.solution import NO_CERTIFICATE, TRACE, Solution, answer_at
 from ..problem.starts import Start
 from ..problem.status import Status
 from ..verify import stopping
@@ -40,7 +40,7 @@ from .loop import (
     take_residuals,
 )
 from .newton import Point
-from .ray_search import RAYS, RaySearch
+from .ray_search import RAYS, Certified, RaySearch
 
 PATIENT = 0.1  # seconds after which the loop returns to check for Ctrl-C and the time limit
 OPTIMAL = Status.OPTIMAL  # Access to a member of an enumeration takes as long as a call.
@@ -138,6 +138,8 @@ class Run:
         (x, y, z, s) in the program's units and row order; if the program is infeasible, a ray, not normalized.
     found : Residuals or None
         Residuals of the answer by `test`; None for a ray.
+    certificate : (tuple of arrays, float)
+        For a ray, the normalized certificate on the program of `test`, and its error.
     trace : array of `TRACE`
         One record per iterate; set by `solve`.
     has_large_multipliers : bool
@@ -155,6 +157,7 @@ class Run:
     timings: dict[str, float]
     answer: Point4 | None = None
     found: stopping.Residuals | None = None
+    certificate: Certified = NO_CERTIFICATE
     trace = NO_RECORDS
     effort: tuple[int, float, float] = (0, 0.0, 0.0)
     has_large_multipliers = False
@@ -307,7 +310,8 @@ class Run:
         """End the run with the ray that was kept, if there is one; return whether there is."""
         if self.rays.best is None:
             return False
-        error, status, ray = self.rays.best
+        status, ray, self.certificate = self.rays.best
+        error = self.certificate[1]
         message = RAYS[status] if error <= CERTAIN else f"{reason}{RAYS[status]}, up to errors of {error:.1e}"
         return self.finish(status, message, ray)
 
@@ -405,7 +409,8 @@ class Run:
         (x, y, z, s), found = self.answer, self.found
         if found is not None and self.test.program is not program:
             found = stopping.residuals(program, x, y, z, s)
-        x, (y, z), figures = answer_at(program, status, x, (y, z), found)
+        certificate = self.certificate if self.test.program is program else NO_CERTIFICATE
+        x, (y, z), figures = answer_at(program, status, x, (y, z), found, certificate)
         if found is None:
             s = np.full_like(s, np.nan) if status is Status.PRIMAL_INFEASIBLE else -(program.G @ x)
         timings = self.timings.copy()

@@ -76,6 +76,9 @@ class KeepsProgram:
         return other
 
 
+NO_CERTIFICATE: tuple[Ray, float] = (), math.nan
+
+
 class Answer(KeepsProgram):
     """Base class of the solutions of cone programs and of quadratic programs."""
 
@@ -320,23 +323,22 @@ class Solution(Answer):
 
 
 def answer_at(
-    program: Any, status: Status, x: np.ndarray, multipliers: Ray, found: Residuals | None, error: float = math.nan
-) -> tuple[np.ndarray, Ray, tuple[float, float, float, float, float]]:
+    program: Any, status: Status, x: np.ndarray, multipliers: Ray, found: Residuals | None,
+    certificate: tuple[Ray, float] = NO_CERTIFICATE,
+) -> tuple[np.ndarray, Ray, tuple[float, float, float, float, float]]:  # fmt: skip
     """Return (x, multipliers, (objective, dual objective, primal residual, dual residual, gap)) of an answer.
 
-    A certificate is normalized and has one residual; all numbers that are not part of it are NaN.  Multipliers that are
-    normalized come with their `error`.
+    A certificate has one residual; all numbers that are not part of it are NaN.  It is computed from the ray
+    (x, multipliers) unless the normalized `certificate` is known.
     """
     primal = dual = gap = objective = dual_objective = math.nan
     if found is not None:
         primal, dual, gap = found.relative
         objective, dual_objective = found.primal_objective + program.offset, found.dual_objective + program.offset
     elif status is Status.PRIMAL_INFEASIBLE:
-        primal = error
-        if math.isnan(error):
-            multipliers, primal = primal_certificate(program, *multipliers)
+        multipliers, primal = certificate if certificate[0] else primal_certificate(program, *multipliers)
         x = np.full(program.n, np.nan)
     elif status is Status.DUAL_INFEASIBLE:
-        (x,), dual = dual_certificate(program, x)
-        multipliers = tuple(np.full(block.matrix.shape[0], np.nan) for block in program.constraints)
+        (x,), dual = certificate if certificate[0] else dual_certificate(program, x)
+        multipliers = tuple(np.full(block.upper.size, np.nan) for block in program.constraints)
     return x, multipliers, (objective, dual_objective, primal, dual, gap)

@@ -21,14 +21,17 @@ All is measured in twice the working precision, on the ray that is returned, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..linalg.accurate import add_both, add_rows
-from .distances import norm
+from ..compiled.kernels import inner, kernel, leaf
+from ..compiled.signatures import Bools, Floats, Ints
+from ..linalg.accurate import add_both, add_product, add_rows, rounded
+from ..linalg.vectors import norm_tail
+from .distances import distance_from_cones, norm
 
 BALANCINGS = 8  # rounds that find the scales of rows and variables
 LEAST_SLOPE = 1e-12  # least slope of a certificate, relative to the sum of the sizes of its terms, which are rounded
@@ -36,6 +39,7 @@ CERTAIN = 1e-10  # error at which a run ends with a certificate
 ROUNDED = 8.0 * float(np.finfo(np.float64).eps)  # rounding error of a sum that counts 0, relative to its own terms
 
 Ray = tuple[np.ndarray, ...]
+Sides = tuple[Ints, Ints, Floats, Floats, Floats, Ints, Bools]  # indptr, indices, data of M; lower, upper sides; cones
 
 
 class Slope(NamedTuple):
@@ -46,38 +50,11 @@ class Slope(NamedTuple):
     play: float
 
 
-def primal_slope(program: Any, *multipliers: np.ndarray) -> Slope:
-    """Return the slope b'y + h'z, or u'y+ - l'y- for rows with two sides; each side may move by 1 + its size."""
-    slope, size, play = np.zeros(2), 0.0, 0.0
-    for block, v in zip(program.constraints, multipliers):
-        sides = block.support(v)[0]
-        add_transposed(sides[:, None], v, slope)
-        size += float(np.abs(sides * v).sum())
-        play += float(np.abs(v).sum())
-    return Slope(float(rounded_sums(slope)[0]), size, size + play)
-
-
 def dual_slope(program: Any, x: np.ndarray) -> Slope:
     """Return the slope c'x of a direction; each c_j may move by the largest one, in balanced units."""
     slope, size, (D, *_) = np.zeros(2), float(np.abs(program.cost * x).sum()), balance(program)
-    add_transposed(program.cost[:, None], x, slope)
+    add_rows(np.ascontiguousarray(program.cost[:, None]), x, slope[:1], slope[1:])
     return Slope(float(rounded_sums(slope)[0]), size, norm(D * program.cost) * float(np.abs(x / D).sum()))
-
-
-def primal_error(program: Any, *multipliers: np.ndarray) -> float:
-    """Return the error of multipliers of slope -1; it is infinite for multipliers outside their cones."""
-    gradient, own, largest = np.zeros(2 * program.n), np.zeros(program.n), np.zeros(program.n)
-    side, (_, *units) = 0.0, balance(program)
-    for block, v, E in zip(program.constraints, multipliers, units):
-        sides, distance = block.support(v)
-        if distance > ROUNDED * norm(v):
-            return np.inf
-        M = block.matrix
-        add_transposed(M, v, gradient)
-        own += abs(M).T @ np.abs(v)
-        side = max(side, norm(E * sides * (v != 0.0)))
-        largest = np.maximum(largest, maxima(M, np.abs(M.data) * E[M.indices], 0))
-    return error_of(np.abs(rounded_sums(gradient)), own, ratios(side, largest))
 
 
 def dual_error(program: Any, x: np.ndarray) -> float:
@@ -88,10 +65,9 @@ def dual_error(program: Any, x: np.ndarray) -> float:
     curved = np.abs(rounded_sums(P.accurate_product(x)))
     error = error_of(curved, P.sizes(x), ratios(cost, root * norm(root * D)))
     for block in program.constraints:
-        M = block.matrix
-        columns = np.repeat(np.arange(program.n), np.diff(M.indptr))
-        reach = ratios(cost, maxima(M, np.abs(M.data) * D[columns], 1))
-        error = max(error, block.outward(*multiply(M, x), abs(M) @ np.abs(x), reach))
+        M, own, largest = block.matrix, np.zeros(block.upper.size), np.zeros(block.upper.size)
+        size_rows(M.indptr, M.indices, M.data, x, D, own, largest)
+        error = max(error, block.outward(*multiply(M, x), own, ratios(cost, largest)))
     return error
 
 
@@ -105,20 +81,7 @@ def balance(program: Any) -> tuple[np.ndarray, ...]:
     if kept is not None and all(one is other for one, other in zip(kept[0], matrices)):
         return kept[1]  # type: ignore[no-any-return]
     D, rows = np.ones(program.n), [np.ones(M.shape[0]) for M in matrices]
-    several = [np.bincount(M.indices, M.data != 0.0, minlength=M.shape[0]) > 1.0 for M in matrices]
-    for last in [False] * BALANCINGS + [True]:
-        columns = np.zeros(program.n)
-        for M, E, some in zip(matrices, rows, several):
-            sizes = np.abs(M.data) * np.repeat(D, np.diff(M.indptr))
-            scaled = np.where(some[M.indices], sizes * E[M.indices], 0.0)
-            columns = np.maximum(columns, maxima(M, scaled, 0))
-            if last:
-                E[~some] = ratios(1.0, maxima(M, sizes, 1))[~some]
-            else:
-                own = maxima(M, scaled, 1)
-                E[own > 0.0] /= np.sqrt(own[own > 0.0])
-        if not last:
-            D[columns > 0.0] /= np.sqrt(columns[columns > 0.0])
+    find_scales(*(block.sides for block in program.constraints), D, *rows)
     program.__dict__["_balance"] = matrices, (D, *rows)
     return D, *rows
 
@@ -145,33 +108,32 @@ def primal_certificate(program: Any, *multipliers: np.ndarray, tol: float = 0.0)
     """Return (y, z) scaled to slope -1 and its error, inside its cones and with bounds that absorb residuals.
 
     Empty rows that add nothing to the slope, and bounds of variables that occur in no row, get zero multipliers.  The
-    error is infinite if sides that each give way by tol (1 + |side|) leave no negative slope.
+    error is infinite if sides that each give way by tol (1 + |side|) leave no negative slope.  The given multipliers
+    are taken as they are if that more than halves the error.
     """
-    plain = [block.admissible(v) for block, v in zip(program.constraints, multipliers)]
-    for k, block in enumerate(program.constraints):
-        if block.are_bounds:
-            plain[k] = np.where(_in_rows(program), plain[k], 0.0)
-    absorb(program, plain)
-    return _best(primal_slope, primal_error, program, multipliers, tuple(plain), tol)
+    plain, (first, second) = cleaned(program, *multipliers), program.constraints
+    sides, (_, *scales), figures = (first.sides, second.sides), balance(program), np.zeros(4)
+
+    def scaled(ray: Ray) -> tuple[Ray, float]:
+        ray = tuple(v.copy() for v in ray)
+        certify(*sides, tuple(scales), *ray, figures)
+        slope, size, play, error = figures.tolist()
+        return ray, error if -slope > max(LEAST_SLOPE * size, tol * (size + play)) else np.inf
+
+    ray, found = scaled(plain)
+    if not found <= CERTAIN and not all(map(np.array_equal, plain, multipliers)):
+        other, as_given = scaled(multipliers)
+        if not found <= 2.0 * as_given:
+            return other, as_given
+    return ray, found
 
 
-def absorb(program: Any, multipliers: list[np.ndarray]) -> None:
-    """Move residuals of A'y + G'z in place into multipliers of bounds, as far as their signs allow."""
-    gradient = np.zeros(2 * program.n)
-    for block, v in zip(program.constraints, multipliers):
-        add_transposed(block.matrix, v, gradient)
-    left = rounded_sums(gradient)
-    for block, v in zip(program.constraints, multipliers):
-        i, j, a = block.singles()
-        for sides in (1.0, -1.0):  # a variable's lower and upper bounds, each once
-            some = np.flatnonzero((a * v[i] * sides > 0.0) | ((v[i] == 0.0) & (a * sides > 0.0)))
-            _, first = np.unique(j[some], return_index=True)
-            some = some[first]
-            rows, columns, entries = i[some], j[some], a[some]
-            before = v[rows]
-            v[rows] = before - left[columns] / entries
-            v[rows] = block.admissible(v)[rows]
-            left[columns] += entries * (v[rows] - before)
+def cleaned(program: Any, *multipliers: np.ndarray) -> Ray:
+    """Return multipliers inside their cones, without idle ones, and with residuals moved into those of bounds."""
+    first, second = program.constraints
+    plain = tuple(v.copy() for v in multipliers)
+    clean_multipliers(first.sides, second.sides, second.are_bounds, *plain)
+    return plain
 
 
 def dual_certificate(program: Any, x: np.ndarray, tol: float = 0.0) -> tuple[Ray, float]:
@@ -180,50 +142,28 @@ def dual_certificate(program: Any, x: np.ndarray, tol: float = 0.0) -> tuple[Ray
     The error is infinite if a c within tol of the given one, in balanced units, has no negative slope.
     """
     used = _in_rows(program) | (program.cost != 0.0) | (program.hessian.sizes(np.ones(program.n)) > 0.0)
-    return _best(dual_slope, dual_error, program, (x,), (np.where(used, x, 0.0),), tol)
-
-
-def _best(
-    slope_of: Callable[..., Slope], error: Callable[..., float], program: Any, given: Ray, plain: Ray, tol: float
-) -> tuple[Ray, float]:
-    """Return the plain ray scaled to slope -1 and its error, or the given ray if its error is less than half of it.
-
-    The given ray is not tried if the plain one is certain.
-    """
-    ray, found = certificate_of(slope_of, error, program, plain, tol)
-    if not found <= CERTAIN and not all(map(np.array_equal, plain, given)):
-        other, as_given = certificate_of(slope_of, error, program, given, tol)
+    plain = np.where(used, x, 0.0)
+    ray, found = _scaled(program, plain, tol)
+    if not found <= CERTAIN and not np.array_equal(plain, x):
+        other, as_given = _scaled(program, x, tol)
         if not found <= 2.0 * as_given:
-            return other, as_given
-    return ray, found
+            return (other,), as_given
+    return (ray,), found
 
 
-def certificate_of(
-    slope_of: Callable[..., Slope], error: Callable[..., float], program: Any, ray: Ray, tol: float
-) -> tuple[Ray, float]:
-    """Return the ray scaled to slope -1, and its error: infinite if the slope is not clearly negative."""
+def _scaled(program: Any, x: np.ndarray, tol: float) -> tuple[np.ndarray, float]:
+    """Return a direction scaled to slope -1, and its error: infinite if the slope is not clearly negative."""
     with np.errstate(all="ignore"):
-        slope = slope_of(program, *ray).value
-        ray = tuple(part / -slope for part in ray) if slope < 0.0 else ray
-        slope, size, play = slope_of(program, *ray)
-        return ray, error(program, *ray) if -slope > max(LEAST_SLOPE * size, tol * play) else np.inf
+        slope = dual_slope(program, x).value
+        x = x / -slope if slope < 0.0 else x
+        slope, size, play = dual_slope(program, x)
+        return x, dual_error(program, x) if -slope > max(LEAST_SLOPE * size, tol * play) else np.inf
 
 
 def ratios(numerator: Any, denominator: np.ndarray) -> np.ndarray:
     """Return |numerator / denominator| entry by entry, 0 where the denominator is 0."""
     size = np.abs(denominator)
     return np.divide(np.abs(numerator), size, out=np.zeros(size.shape), where=size > 0.0)  # type: ignore[no-any-return]
-
-
-def maxima(M: sp.csc_array, values: np.ndarray, axis: int) -> np.ndarray:
-    """Return the largest value of the entries of M in each column (axis 0) or row (axis 1), 0 if there is none."""
-    found = np.zeros(M.shape[1 - axis])
-    if axis == 1:
-        np.maximum.at(found, M.indices, values)
-    elif values.size:
-        filled = np.flatnonzero(np.diff(M.indptr))
-        found[filled] = np.maximum.reduceat(values, M.indptr[filled])
-    return found
 
 
 def _in_rows(program: Any) -> np.ndarray:
@@ -244,15 +184,6 @@ def multiply(M: sp.csc_array, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return total, (sums[:rows] - total) + errors_of(sums)
 
 
-def add_transposed(M: Any, v: np.ndarray, sums: np.ndarray) -> None:
-    """Add M'v to `sums`, whose second half holds the errors."""
-    n = sums.size // 2
-    if isinstance(M, np.ndarray):
-        add_rows(np.ascontiguousarray(M), v, sums[:n], sums[n:])
-    else:
-        add_both(M.indptr, M.indices, M.data, np.zeros(n), v, np.zeros(2 * v.size), sums)
-
-
 def rounded_sums(sums: np.ndarray) -> np.ndarray:
     """Return sums plus the errors in their second half, rounded once; errors that are not finite are ignored."""
     return sums[: sums.size // 2] + errors_of(sums)  # type: ignore[no-any-return]
@@ -270,3 +201,221 @@ def has_entries(matrix: sp.csc_array, axis: int) -> np.ndarray:
         return np.asarray(matrix.indptr[1:] > matrix.indptr[:-1])
     where = matrix.indices if axis == 0 else np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
     return np.bincount(where, matrix.data != 0.0, minlength=matrix.shape[axis]) > 0.0
+
+
+@kernel
+def clean_multipliers(first: Sides, second: Sides, are_bounds: bool, y: Floats, z: Floats) -> None:
+    """Clean multipliers in place; see `cleaned`.  `are_bounds` tells that `second` has the bounds of the variables."""
+    n = first[0].size - 1
+    entries, others = np.zeros(y.size, np.int64), np.zeros(z.size, np.int64)
+    count_entries(first, entries)
+    count_entries(second, others)
+    make_admissible(first, entries, y)
+    make_admissible(second, others, z)
+    if are_bounds:
+        indptr, data = first[0], first[2]
+        for j in range(n):
+            is_used = False
+            for k in range(indptr[j], indptr[j + 1]):
+                is_used = is_used or data[k] != 0.0
+            z[j] = z[j] if is_used else 0.0
+    gradient, unused = np.zeros(2 * n), np.zeros(n)
+    add_gradient(first, y, y, gradient, unused, unused)
+    add_gradient(second, z, z, gradient, unused, unused)
+    for j in range(n):
+        gradient[j] = rounded(gradient[j], gradient[n + j])
+    absorb(first, entries, y, gradient)
+    absorb(second, others, z, gradient)
+
+
+@kernel
+def certify(
+    first: Sides, second: Sides, scales: tuple[Floats, Floats], y: Floats, z: Floats, figures: Floats
+) -> None:  # fmt: skip
+    """Scale multipliers in place to slope -1; `figures` is their slope, its size and play, and their error.
+
+    The play is what the slope loses where each side moves by 1, beyond that by its size.
+    """
+    n, support, is_inside = first[0].size - 1, np.zeros(5), True
+    for is_scaled in (False, True):
+        support[:] = 0.0
+        is_inside = add_support(first, scales[0], y, support)
+        is_inside = add_support(second, scales[1], z, support) and is_inside
+        slope = rounded(support[0], support[1])
+        if slope < 0.0 and not is_scaled:
+            for i in range(y.size):
+                y[i] /= -slope
+            for i in range(z.size):
+                z[i] /= -slope
+    figures[0], figures[1], figures[2], error = slope, support[2], support[3], 0.0 if is_inside else np.inf
+    gradient, own, largest = np.zeros(2 * n), np.zeros(n), np.zeros(n)
+    add_gradient(first, scales[0], y, gradient, own, largest)
+    add_gradient(second, scales[1], z, gradient, own, largest)
+    for j in range(n):
+        residual = abs(rounded(gradient[j], gradient[n + j]))
+        relative = residual / own[j] if residual > ROUNDED * own[j] and own[j] > 0.0 else 0.0
+        absolute = residual * (support[4] / largest[j]) if largest[j] > 0.0 else 0.0
+        if relative > error:
+            error = relative
+        if absolute > error:
+            error = absolute
+        if residual != residual or absolute != absolute:
+            error = np.inf
+    figures[3] = error
+
+
+@leaf
+def side_of(lower: Floats, upper: Floats, i: int, v: float) -> float:
+    """Return the side of row i that a multiplier v belongs to; rows in cones have no `lower`."""
+    return upper[i] if v > 0.0 or lower.size == 0 else lower[i]
+
+
+@inner
+def count_entries(block: Sides, entries: Ints) -> None:
+    """Count the nonzero entries of each row; a row of a second-order cone with c entries has -1 - c."""
+    _, indices, data, _, _, start, second_order = block
+    for k in range(data.size):
+        entries[indices[k]] += 1 if data[k] != 0.0 else 0
+    for k in range(second_order.size):
+        if second_order[k]:
+            for i in range(start[k], start[k + 1]):
+                entries[i] = -1 - entries[i]
+
+
+@leaf
+def has_several(entries: int) -> bool:
+    """Return True if a row has more than one entry; see `count_entries`."""
+    return entries > 1 or entries < -2
+
+
+@inner
+def make_admissible(block: Sides, entries: Ints, v: Floats) -> None:
+    """Set multipliers of infinite sides, and of empty rows that add nothing to the slope, to 0, and enter the cones."""
+    _, _, _, lower, upper, start, second_order = block
+    for k in range(second_order.size):
+        if second_order[k] and start[k + 1] > start[k] and entries[start[k]] == -1:
+            entries[start[k]] = -2  # This row bounds the others: it does not count as empty.
+    for i in range(v.size):
+        side = side_of(lower, upper, i, v[i])
+        is_idle = not math.isfinite(side) or (lower.size == 0 and entries[i] >= 0 and v[i] < 0.0)
+        if is_idle or ((entries[i] == 0 or entries[i] == -1) and side * v[i] >= 0.0):
+            v[i] = 0.0
+    for k in range(second_order.size):
+        if second_order[k] and start[k + 1] > start[k]:
+            v[start[k]] = max(v[start[k]], norm_tail(v, start[k], start[k + 1]))
+
+
+@inner
+def absorb(block: Sides, entries: Ints, v: Floats, left: Floats) -> None:
+    """Move the residuals `left` into multipliers of rows with one entry, each variable's upper bound, then its lower.
+
+    A multiplier takes what leaves it at its side.
+    """
+    indptr, indices, data, lower, upper, _, _ = block
+    for sign in (1.0, -1.0):
+        for j in range(indptr.size - 1):
+            for k in range(indptr[j], indptr[j + 1]):
+                i, a = indices[k], data[k]
+                before = v[i]
+                if entries[i] != 1 or not (a * before * sign > 0.0 or (before == 0.0 and a * sign > 0.0)):
+                    continue
+                after = before - left[j] / a
+                is_free = math.isfinite(side_of(lower, upper, i, after)) and (lower.size > 0 or after >= 0.0)
+                v[i] = after if is_free else 0.0
+                left[j] += a * (v[i] - before)
+                break
+
+
+@inner
+def add_gradient(
+    block: Sides, scale: Floats, v: Floats, gradient: Floats, own: Floats, largest: Floats
+) -> None:  # fmt: skip
+    """Add M'v and its errors to `gradient`, |M|'|v| to `own`, and raise `largest` to max_i |M_ij| scale_i."""
+    indptr, indices, data, _, _, _, _ = block
+    n = indptr.size - 1
+    for j in range(n):
+        total, low, size, most = gradient[j], gradient[n + j], own[j], largest[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            i, a = indices[k], data[k]
+            total, low = add_product(a, v[i], total, low)
+            size += abs(a * v[i])
+            most = max(most, abs(a) * scale[i])
+        gradient[j], gradient[n + j], own[j], largest[j] = total, low, size, most
+
+
+@inner
+def add_support(block: Sides, scale: Floats, v: Floats, support: Floats) -> bool:
+    """Add the slope, its error, the sizes of its terms and of v to `support`; return True if v is in its cones.
+
+    support[4] is raised to the largest side of a nonzero multiplier, times the scale of its row.
+    """
+    _, _, _, lower, upper, start, second_order = block
+    outside, largest = np.zeros(2), 0.0
+    for i in range(v.size):
+        side, size = side_of(lower, upper, i, v[i]), abs(v[i])
+        support[3] += size
+        largest = max(largest, size)
+        if math.isfinite(side):
+            support[0], support[1] = add_product(side, v[i], support[0], support[1])
+            support[2] += abs(side * v[i])
+            support[4] = max(support[4], abs(scale[i] * side) if size > 0.0 else 0.0)
+        elif size > 0.0:
+            outside[0] = max(outside[0], np.inf if lower.size == 0 else size)
+    distance_from_cones(start, second_order, v, v[:0], v[:0], v[:0], outside)
+    return not outside[0] > ROUNDED * largest
+
+
+@kernel
+def find_scales(first: Sides, second: Sides, D: Floats, E: Floats, own: Floats) -> None:
+    """Compute the scales of `balance`, all 1 at the beginning, in place."""
+    entries, others, columns = np.zeros(E.size, np.int64), np.zeros(own.size, np.int64), np.zeros(D.size)
+    count_entries(first, entries)
+    count_entries(second, others)
+    for _ in range(BALANCINGS):
+        columns[:] = 0.0
+        balance_rows(first, entries, D, E, columns)
+        balance_rows(second, others, D, own, columns)
+        for j in range(D.size):
+            D[j] /= math.sqrt(columns[j]) if columns[j] > 0.0 else 1.0
+    scale_bounds(first, entries, D, E)
+    scale_bounds(second, others, D, own)
+
+
+@inner
+def balance_rows(block: Sides, entries: Ints, D: Floats, E: Floats, columns: Floats) -> None:
+    """Divide E by the roots of the largest scaled entries of its rows with several entries; raise those of columns."""
+    indptr, indices, data, _, _, _, _ = block
+    largest = np.zeros(E.size)
+    for j in range(D.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            if has_several(entries[i]):
+                scaled = abs(data[k]) * D[j] * E[i]
+                columns[j], largest[i] = max(columns[j], scaled), max(largest[i], scaled)
+    for i in range(E.size):
+        E[i] /= math.sqrt(largest[i]) if largest[i] > 0.0 else 1.0
+
+
+@inner
+def scale_bounds(block: Sides, entries: Ints, D: Floats, E: Floats) -> None:
+    """Set E of rows without several entries to 1 / (|M_ij| D_j), or to 0 in empty rows."""
+    indptr, indices, data, _, _, _, _ = block
+    for i in range(E.size):
+        E[i] = E[i] if has_several(entries[i]) else 0.0
+    for j in range(D.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            i = indices[k]
+            if not has_several(entries[i]) and data[k] != 0.0:
+                E[i] = 1.0 / (abs(data[k]) * D[j])
+
+
+@kernel
+def size_rows(
+    indptr: Ints, indices: Ints, data: Floats, x: Floats, D: Floats, own: Floats, largest: Floats
+) -> None:  # fmt: skip
+    """Add |M| |x| to `own`, and raise `largest` to max_j |M_ij| D_j."""
+    for j in range(x.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            i, a = indices[k], abs(data[k])
+            own[i] += a * abs(x[j])
+            largest[i] = max(largest[i], a * D[j])

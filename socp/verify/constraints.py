@@ -18,10 +18,9 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..linalg.accurate import add_both, add_product, rounded, sum_error
 from ..linalg.csc import csc
 from ..linalg.vectors import NO_VALUES
-from .certificates import ROUNDED, error_of, has_entries, ratios
+from .certificates import ROUNDED, Sides, error_of, ratios
 from .distances import (
     NO_CONES,
-    Entries,
     beyond,
     bounds_among,
     cone_violation,
@@ -29,12 +28,11 @@ from .distances import (
     find_bounds,
     norm,
     raise_to,
-    single_entries,
 )
 from .stopping import Measured
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=8)
 def identity(n: int) -> sp.csc_array:
     """Return the cached, read-only identity matrix of order n."""
     return csc(np.ones(n), np.arange(n), np.arange(n + 1), (n, n))
@@ -73,6 +71,12 @@ class TwoSidedRows(NamedTuple):
         measure_sides(self.lower, self.upper, values, y, is_bound, lost, self.are_bounds, found)
         return values
 
+    @property
+    def sides(self) -> Sides:
+        """The rows as kernels for certificates take them."""
+        M = self.matrix
+        return M.indptr, M.indices, M.data, self.lower, self.upper, NO_CONES, NO_CONES[:0] > 0
+
     def terms(self, s: np.ndarray) -> np.ndarray | float | None:
         """Return the absolute values of the terms besides M x, or None for the bounds of the variables."""
         return None if self.constant is None else np.abs(self.constant)
@@ -88,27 +92,11 @@ class TwoSidedRows(NamedTuple):
         below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
         return error_of(np.maximum(np.maximum(below, above), 0.0), own, reach)
 
-    def singles(self) -> Entries:
-        """Return (rows, columns, entries) of the rows that are bounds."""
-        if self.are_bounds:
-            places = np.arange(self.lower.size)
-            return places, places, np.ones(places.size)
-        return single_entries(self.matrix, (NO_CONES, NO_CONES[:0] > 0))
-
     def violation(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far M x = v is outside of the sides, and the sizes of the sides, 0 for absent ones."""
         outside = np.maximum(self.lower - v, v - self.upper)
         sides = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (self.lower, self.upper)]
         return np.maximum(outside, 0.0), np.where(self.lower - v > v - self.upper, *sides)
-
-    def admissible(self, y: np.ndarray) -> np.ndarray:
-        """Return y with zeros at infinite sides and in empty rows that add nothing to a certificate."""
-        sides = np.where(y > 0.0, self.upper, self.lower)
-        idle = ~np.isfinite(sides)
-        empty = ~has_entries(self.matrix, 0)
-        if empty.any():
-            idle |= empty & (np.where(idle, 0.0, sides) * y >= 0.0)
-        return np.where(idle, 0.0, y)
 
 
 class SlackRows(NamedTuple):
@@ -139,6 +127,17 @@ class SlackRows(NamedTuple):
         measure_slacks(*self.layout, self.h, s, z, rows, lost, found)
         return rows[3 * m :]
 
+    @property
+    def upper(self) -> np.ndarray:
+        """Right sides h."""
+        return self.h
+
+    @property
+    def sides(self) -> Sides:
+        """The rows as kernels for certificates take them: without lower sides."""
+        M = self.matrix
+        return M.indptr, M.indices, M.data, NO_VALUES, self.h, *self.layout
+
     def terms(self, s: np.ndarray) -> np.ndarray:
         """Return |h| + |s|, the absolute values of the terms besides M x; infinite ones count 0."""
         return np.where(np.isfinite(self.h), np.abs(self.h), 0.0) + np.where(np.isfinite(s), np.abs(s), 0.0)
@@ -162,10 +161,6 @@ class SlackRows(NamedTuple):
         rounding = 0.5 * ROUNDED * own[firsts] * reach[firsts]
         return max(float(found[1]), float(relative[1]), rounding.max(initial=0.0))
 
-    def singles(self) -> Entries:
-        """Return (rows, columns, entries) of the rows of the orthant that are bounds."""
-        return single_entries(self.matrix, self.layout)
-
     def violation(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far h - M x, M x = v, is outside of the orthant, and |h|; 0 for rows of second-order cones."""
         finite, (start, second_order) = np.isfinite(self.h), self.layout
@@ -180,23 +175,6 @@ class SlackRows(NamedTuple):
         for k in np.flatnonzero(second_order & (np.diff(start) > 0)):
             largest[start[k] : start[k + 1]] = sizes[start[k] : start[k + 1]].max()
         return largest
-
-    def admissible(self, z: np.ndarray) -> np.ndarray:
-        """Return z in its cones, with zeros at infinite h and in empty rows that add nothing to a certificate.
-
-        The first entry of a second-order cone is raised to the norm of the others.
-        """
-        start, second_order = self.layout
-        firsts = start[:-1][second_order & (np.diff(start) > 0)]
-        in_cones, empty = np.repeat(second_order, np.diff(start)), ~has_entries(self.matrix, 0)
-        idle = ~np.isfinite(self.h) | (~in_cones & (z < 0.0))
-        if empty.any():
-            empty[firsts] = False
-            idle |= empty & (np.where(np.isfinite(self.h), self.h, 0.0) * z >= 0.0)
-        z = np.where(idle, 0.0, z)
-        for first, end in zip(firsts, start[1:][second_order & (np.diff(start) > 0)]):
-            z[first] = max(z[first], float(np.linalg.norm(z[first + 1 : end])))
-        return z
 
 
 @kernel

@@ -31,7 +31,7 @@ from ..compiled.signatures import Floats
 from ..compiled.structures import Structure, floats, number
 from ..linalg.accurate import add_product, rounded, sum_error
 from ..linalg.vectors import NO_VALUES
-from .certificates import dual_infeasibility, primal_infeasibility, ratios
+from .certificates import Ray, dual_certificate, primal_certificate, ratios
 from .distances import beyond
 
 INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
@@ -257,10 +257,10 @@ class ConeTest:
         """Return words on the row that the point with residuals `found` violates most; see the function `far_row`."""
         return far_row(self.program, x, self.tol)
 
-    def primal_infeasibility(self, y: np.ndarray, z: np.ndarray) -> float:
-        """Return the error of (y, z) as a certificate that the program is infeasible."""
-        return primal_infeasibility(self.program, y, z, tol=self.tol)
+    def primal_certificate(self, y: np.ndarray, z: np.ndarray) -> tuple[Ray, float]:
+        """Return (y, z) as a certificate that the program is infeasible, and its error."""
+        return primal_certificate(self.program, y, z, tol=self.tol)
 
-    def dual_infeasibility(self, x: np.ndarray) -> float:
-        """Return the error of x as a certificate that the objective falls for ever."""
-        return dual_infeasibility(self.program, x, self.tol)
+    def dual_certificate(self, x: np.ndarray) -> tuple[Ray, float]:
+        """Return x as a certificate that the objective falls for ever, and its error."""
+        return dual_certificate(self.program, x, self.tol)

@@ -18,6 +18,7 @@ from socp import ProgramError, Status
 from socp.batch.driver import OPTIMAL
 from socp.batch.verify import NO_LAYOUT, verify
 from socp.plan.costs import COSTS, method_seconds
+from socp.verify import certificates
 from socp.verify.stopping import residuals
 from tests.support.processes import python
 from tests.support.programs import check
@@ -362,15 +363,41 @@ def test_what_is_refused_once_is_refused_again(name, made, monkeypatch):
     assert told[0] == told[1]
 
 
-def test_after_a_failure_a_warm_start_is_a_cold_one():
+def test_after_an_infeasible_program_a_warm_start_begins_at_the_last_answer():
     program = tiny.rows(9, 1)
     solver, cold = qp.Solver(program), qp.solve(program)
+    infeasible = {"l": np.full(program.m, 90.0), "u": np.full(program.m, 91.0)}
     assert cold.iterations > 2 and solver.solve().iterations == cold.iterations
-    solver.update(l=np.full(program.m, 90.0), u=np.full(program.m, 91.0))
-    assert solver.solve().status is Status.PRIMAL_INFEASIBLE
-    solver.update(l=program.l, u=program.u)
-    again = solver.solve(warm_start=True)
+    for _ in range(2):
+        for warm_start in (False, True):
+            solver.update(**infeasible)
+            assert solver.solve(warm_start).status is Status.PRIMAL_INFEASIBLE
+        solver.update(l=program.l, u=program.u)
+        again = solver.solve(warm_start=True)
+        assert again.iterations == 0
+        np.testing.assert_allclose(again.x, cold.x, rtol=0.0, atol=1e-13)
+    first = qp.Solver(program.with_data(**infeasible))  # without an answer a warm start is a cold one
+    assert first.solve().status is Status.PRIMAL_INFEASIBLE
+    first.update(l=program.l, u=program.u)
+    again = first.solve(warm_start=True)
     assert again.iterations == cold.iterations and again.x.tolist() == cold.x.tolist()
+
+
+@pytest.mark.parametrize("program", [tiny.rows(9, 1), small.control(120)], ids=["small", "interior point"])
+def test_a_certificate_is_measured_once(monkeypatch, program):
+    measured, solver = [], qp.Solver(program)
+    certify = certificates.certify
+
+    def counted(*arguments):
+        measured.append(1)
+        certify(*arguments)
+
+    monkeypatch.setattr(certificates, "certify", counted)
+    l, u = (np.where(np.isfinite(side), side + 1e4, side) for side in (program.l, program.u))
+    solver.update(l=l, u=u)
+    found = solver.solve()
+    assert found.status is Status.PRIMAL_INFEASIBLE and found.primal_residual <= certificates.CERTAIN
+    assert "in conflict" in found.message and len(measured) == 1
 
 
 def loop(size=200, seed=0):

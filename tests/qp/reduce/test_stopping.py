@@ -96,19 +96,21 @@ def test_certificates_of_the_cone_program_on_the_own_data():
     cone = test.form.program(program)
     np.testing.assert_array_equal(cone.h, [7, -3, 2, 0])
     y, z = np.zeros(0), np.array([0.0, 2.0, 2.0, 0.0])
-    assert test.primal_infeasibility(y, z) == 0.0
+    assert test.primal_certificate(y, z)[1] == 0.0
     own_y, own_z = test.dual_ray(y, z)
     np.testing.assert_array_equal(own_y, [-2, 0])
     np.testing.assert_array_equal(own_z, [2, 2])
-    assert test.primal_infeasibility(y, np.array([0.0, 2.0, 1.0, 0.0])) == 0.0  # the bound x1 <= 2 absorbs what is left
-    assert test.primal_infeasibility(y, np.array([0.0, 2.0, 1.0, 9.0])) < INF
+    assert (
+        test.primal_certificate(y, np.array([0.0, 2.0, 1.0, 0.0]))[1] == 0.0
+    )  # the bound x1 <= 2 absorbs what is left
+    assert test.primal_certificate(y, np.array([0.0, 2.0, 1.0, 9.0]))[1] < INF
 
     open_below = QuadraticProgram(None, [1.0, -1.0, 0.0], [[1, 1, 1]], u=[9], lb=[-INF, 0, 3], ub=[INF, 5, 3])
     test, _ = reduced_test(open_below)
     np.testing.assert_array_equal(test.primal_ray(np.array([-2.0, 0.0])), [-2, 0, 0])
-    assert test.dual_infeasibility(np.array([-2.0, 0.0])) == 0.0
-    assert test.dual_infeasibility(np.array([-2.0, 1.0])) == 1.0  # x2 <= 5 is left by all of its own term
-    assert test.dual_infeasibility(np.array([2.0, 0.0])) == INF
+    assert test.dual_certificate(np.array([-2.0, 0.0]))[1] == 0.0
+    assert test.dual_certificate(np.array([-2.0, 1.0]))[1] == 1.0  # x2 <= 5 is left by all of its own term
+    assert test.dual_certificate(np.array([2.0, 0.0]))[1] == INF
 
 
 def test_certificates_are_scaled_and_leave_out_what_has_no_part():

@@ -151,15 +151,16 @@ class Strict(ConeTest):
         self.asked += not rounding
         return found if self.asked > self.times else found._replace(gap=1.0, cone=1.0)
 
-    def _later(self, error):
+    def _later(self, certified):
+        ray, error = certified
         self.asked += 1
-        return error if self.asked > self.times else 1.0
+        return ray, error if self.asked > self.times else 1.0
 
-    def primal_infeasibility(self, y, z):
-        return self._later(super().primal_infeasibility(y, z))
+    def primal_certificate(self, y, z):
+        return self._later(super().primal_certificate(y, z))
 
-    def dual_infeasibility(self, x):
-        return self._later(super().dual_infeasibility(x))
+    def dual_certificate(self, x):
+        return self._later(super().dual_certificate(x))
 
 
 @pytest.mark.parametrize("name", BACKENDS)
@@ -200,18 +201,18 @@ def test_a_ray_that_was_refused_is_asked_for_again_when_its_slope_is_half_of_tha
     class Refusing(ConeTest):
         """Stopping test that rejects every ray."""
 
-        def dual_infeasibility(self, x):
-            return np.inf
+        def dual_certificate(self, x):
+            return (x,), np.inf
 
     program = DUAL_INFEASIBLE["inside a cone"]
     solver = Solver(program)
     run = Run(program, solver._state, solver.settings, False, Refusing(program))
     certificate = run.rays.certificate
 
-    def counted(error_of, unbounded=False):
+    def counted(certified, unbounded=False):
         if unbounded:
             asked.append((run.state.iteration, run.state.dual_ray))
-        return certificate(error_of, unbounded)
+        return certificate(certified, unbounded)
 
     run.rays.certificate = counted
     run.solve()
@@ -420,8 +421,8 @@ def test_candidates_for_a_certificate_in_turn(hard):
         ((far, *4 * [2 * far], CERTAIN), True, 6),
     ):  # fmt: skip
         seen, run.rays._repaired = [], {False: np.inf, True: np.inf}
-        error_of = lambda ray: seen.append(ray) or (*errors, *[np.inf] * 8)[len(seen) - 1]  # noqa: B023, E731
-        error, found = run.rays.certificate(error_of, unbounded)
+        certified = lambda ray: seen.append(ray) or ((), (*errors, *[np.inf] * 8)[len(seen) - 1])  # noqa: B023, E731
+        (_, error), found = run.rays.certificate(certified, unbounded)
         assert len(seen) == count and error == min(errors)
         assert found is seen[int(np.argmin(errors))]
 

@@ -10,7 +10,7 @@ import qp
 import socp
 from socp import ConeProgram, NonNeg
 from socp.verify import certificates
-from socp.verify.certificates import dual_slope, primal_slope
+from socp.verify.certificates import certify, dual_slope
 from tests.support.exact_rays import exact_dual_error, exact_primal_error
 from tests.support.programs import planted_dual_certificate, planted_primal_certificate
 
@@ -27,7 +27,7 @@ def test_scales_balance_rows_with_several_entries():
     assert 0.1 < scaled[1:].min() and scaled.max() <= 1.2 and scaled[0, 3] == pytest.approx(1.0)
     np.testing.assert_allclose(own * D, 1.0)
     assert certificates.balance(program)[0] is D
-    other = program.with_data(A=sp.csc_array(2.0 * M))
+    other = program.with_data(A=qp.QuadraticProgram(None, np.ones(8), 2.0 * M, l=-1.0).A)
     assert certificates.balance(other)[0] is not D
 
 
@@ -64,9 +64,13 @@ def entries_of(P):
 def test_sums_that_cancel_are_no_zeros():
     # a slope of 1e-3 from terms of 1e10
     h, z = [1e10 / 3.0, 1e10 / 7.0, -1e-3], [3.0, 7.0, 2e13]
-    program = ConeProgram([0.0], [[1.0], [-1.0], [0.0]], h, [NonNeg(3)])
     exact = sum(Fraction(a) * Fraction(b) for a, b in zip(h, z))
-    assert primal_slope(program, np.zeros(0), np.array(z)).value == float(exact) != float(np.dot(h, z))
+    assert float(exact) != float(np.dot(h, z))
+    sign = float(np.sign(exact))  # A slope that is not negative is not scaled.
+    program = ConeProgram([0.0], [[1.0], [-1.0], [0.0]], sign * np.array(h), [NonNeg(3)])
+    sides, figures = [block.sides for block in program.constraints], np.zeros(4)
+    certify(*sides, certificates.balance(program)[1:], np.zeros(0), np.array(z), figures)
+    assert figures[0] == sign * float(exact)
     program = ConeProgram(h, np.zeros((1, 3)), [0.0], [NonNeg(1)])
     assert dual_slope(program, np.array(z)).value == float(exact)
 
