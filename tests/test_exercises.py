@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.exercise_mistakes import MISTAKES
+from tests.support.exercise_students import RIGHT, WRONG
 from tests.support.exercise_ways import WAYS
 from tests.support.processes import python
 
@@ -23,8 +24,8 @@ def grade(monkeypatch):
     return grade
 
 
-def patched(number, edits):
-    text = SOLUTIONS[number].read_text("utf-8")
+def patched(number, edits, text=None):
+    text = text or SOLUTIONS[number].read_text("utf-8")
     for right, other in edits:
         assert text.count(right) == 1, f"{number}: {right}"
         text = text.replace(right, other)
@@ -67,12 +68,29 @@ def test_what_the_statement_does_not_allow_is_seen_in_the_syntax(grade):
         ("e03", "from scipy.optimize import linprog", "imports scipy.optimize.linprog"),
         ("e03", "import scipy\nscipy.optimize.linprog", "scipy.optimize"),
         ("e03", "def f(): import socp.textbook as t", "imports socp.textbook"),
-        ("e03", "__import__('qp')", "has __import__"),
-        ("e03", "exec('import qp')", "has exec"),
+        ("e03", "__import__('qp')", "own __import__"),
+        ("e03", "exec('import qp')", "own exec"),
         ("e03", "import numpy as np\nnp.linalg.solve = print", "assigns to numpy.linalg.solve"),
-        ("e03", "import numpy as np\nf = np.linalg\nf.solve", "hands on the module numpy.linalg"),
+        ("e03", "import numpy as np\nf(np.linalg)", "hands on the module numpy.linalg"),
+        ("e03", "import numpy as np\nclass A: f = [np.linalg]", "hands on the module numpy.linalg"),
+        ("e03", "class A:\n import numpy as np\nA.np.load('x')", "inside a class"),
+        ("e03", "open = open\nopen('x')", "Python's own open"),
+        ("e03", "if 0: open = 1\nopen('x')", "Python's own open"),
+        ("e03", "class A:\n open = open", "Python's own open"),
+        ("e03", "def f():\n global open\n open = 1\nopen('x')", "Python's own open"),
+        ("e03", "open = 1\ndel open\nopen('x')", "Python's own open"),
+        ("e03", "def f(): return open('x')\nf()\nopen = 1", "Python's own open"),
+        ("e03", "def f():\n def g(vars): pass\n return vars()", "Python's own vars"),
+        ("e03", "[0 for vars in [1]]\nvars()", "Python's own vars"),
+        ("e03", "import numpy as np\nnp.testing.runstring('', {})", "calls numpy.testing.runstring"),
+        ("e03", "from numpy.testing import measure\nmeasure('')", "calls numpy.testing.measure"),
+        ("e03", "import numpy as np\nnp._core", "numpy._core"),
+        ("e03", "import warnings\nwarnings.catch_warnings()._module", "._module"),
+        ("e03", "__loader__", "__loader__"),
+        ("e07", "import numpy as np\nf = np.linalg\nf.solve", "calls numpy.linalg.solve"),
+        ("e07", "import numpy as np\ndef g():\n f = np.linalg\n def h(): return f.solve", "calls numpy.linalg.solve"),
         ("e03", "import numpy as np\nnp.load('x')", "calls numpy.load"),
-        ("e03", "f = (lambda: 0).__globals__", "not public"),
+        ("e03", "f = (lambda: 0).__globals__", "Python's own parts"),
         ("e03", "from . import grade", "folder"),
         ("e03", "def f(:", "not Python"),
         ("e07", "import numpy as np\nnp.linalg.cholesky", "calls numpy.linalg.cholesky"),
@@ -80,21 +98,30 @@ def test_what_the_statement_does_not_allow_is_seen_in_the_syntax(grade):
         ("e07", "import numpy.linalg as la\nla.inv(1)", "calls numpy.linalg.inv"),
         ("e07", "import scipy.linalg", "imports scipy.linalg"),
         ("e07", "import numpy as np\nnp.asmatrix(1).I", "calls numpy.asmatrix"),
-        ("e07", "import numpy.linalg as la\ndef f(): import math as la\nla.inv(1)", "means both"),
+        ("e07", "import numpy.linalg as la\ndef f(): import math as la\nla.inv(1)", "calls numpy.linalg.inv"),
+        ("e07", "import numpy.linalg as la\nimport math as la", "means both"),
         ("e03", "import dataclasses\ndataclasses.builtins.exec('')", "calls dataclasses.builtins"),
         ("e03", "from dataclasses import inspect\ninspect.currentframe()", "calls dataclasses.inspect"),
         ("e03", "import numpy as np\nnp.ma.core.inspect", "numpy.ma.core.inspect"),
-        ("e03", "import warnings\nw = warnings", "hands on the module warnings"),
         ("e03", "import typing\ntyping.get_type_hints(f)", "calls typing.get_type_hints"),
-        ("e03", "next(g).gi_frame.f_back", "not public"),
-        ("e03", "match f:\n case object(__globals__=g): pass", "not public"),
+        ("e03", "next(g).gi_frame.f_back", "Python's own parts"),
+        ("e03", "match f:\n case object(__globals__=g): pass", "Python's own parts"),
     ):
         assert said in (grade.statement.complaint(text, number) or ""), text
     allowed = (
         "from __future__ import annotations\nimport numpy as np\nimport scipy.linalg as la\nimport collections.abc\n"
         "from scipy.linalg.lapack import dgesv\nfrom numpy.typing import NDArray\nfrom collections import deque\n"
         "la.lu_factor, dgesv, np.linalg.inv, np.pi, np.emath.sqrt, np.exceptions.AxisError, collections.abc.Callable\n"
-        "if __name__ == '__main__':\n    print(NDArray)"
+        "if __name__ == '__main__':\n    print(NDArray)\n"
+        "import copy, math\nclass _A:\n    __slots__ = ('_lu', 'open')\n    open: int = 0\n"
+        "    def __init__(self, vars): super().__init__(); self._lu, self.__x = vars, self._open(vars)\n"
+        "def f(open, *vars): return [open for open in vars if (input := open) is not vars or input]\n"
+        "def g():\n    copy = math.inf\n    def h():\n        nonlocal copy\n        copy = 1\n    compile = h\n"
+        "    return compile(), copy\n"
+        "def h():\n    try: help = 1\n    except ValueError as exit: print(exit)\n    return help\n"
+        "def open(path): return open\nvars: dict = {}\nprint(open(1), vars)\n"
+        "linalg = np.linalg\nlinalg.solve, np.testing.assert_equal, np.lib.stride_tricks.sliding_window_view\n"
+        "a._replace, p.vars, b.f_value"
     )
     assert grade.statement.complaint(allowed, "e03") is None
 
@@ -132,6 +159,38 @@ def test_every_wrong_program_is_refused_with_a_sentence(grade, tmp_path, number)
         said = next(complaints(grade, tmp_path, number, patched(number, [edit]), SEEDS[k % 2], limit=3.0), None)
         accepted += [] if said and len(said) > 15 else [name]
     assert accepted == []
+
+
+def test_every_name_that_is_refused_is_in_the_rules(grade):
+    rules = (DOCS / "exercises.md").read_text("utf-8").partition("## Rules")[2].partition("\n## ")[0]
+    statement = grade.statement
+    refused = {name.rpartition(".")[2] for name in statement.CLOSED + statement.INVERSES}
+    for name in refused | statement.HIDDEN | statement.FRAMES:
+        assert f"`{name}`" in rules or f".{name}`" in rules, name
+    assert all("Rules" in ast.get_docstring(ast.parse(path.read_text("utf-8"))) for path in STUBS.values())
+
+
+def test_an_error_is_told_with_its_arguments(grade, tmp_path):
+    text = RIGHT["e04", "the eigenvalue by a Lorentz boost"].replace("du.size", "size")
+    text = text.replace("if u.size == 1:", "if u.size == 1:\n        raise IndexError('no tail')")
+    said = next(complaints(grade, tmp_path, "e04", text))
+    assert said.startswith("longest_step raises IndexError: no tail at ([") and said.count(", ") == 1
+
+
+def test_students_of_each_exercise_are_many():
+    assert len(RIGHT) >= 20 and sum(map(len, WRONG.values())) >= 40
+    assert {number for number, _ in RIGHT} == {number for number, _ in WRONG} == set(STUBS)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("of", RIGHT, ids=" ".join)
+def test_programs_of_students(grade, tmp_path, of):
+    for seed in SEEDS:
+        assert list(complaints(grade, tmp_path, of[0], RIGHT[of], seed)) == []
+    for k, (name, edits) in enumerate(WRONG.get(of, {}).items()):
+        text = patched(of[0], edits, RIGHT[of])
+        said = next(complaints(grade, tmp_path, of[0], text, SEEDS[k % 2], limit=3.0), None)
+        assert said and len(said) > 25, name
 
 
 @pytest.mark.full

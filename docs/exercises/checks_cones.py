@@ -1,5 +1,8 @@
 """Checks of the programs about cones, exercises 1 to 4 and 11.  A check that fails raises Refused with a sentence."""
 
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
 import numpy as np
 from student import holds, parts, require, shaped
 
@@ -17,6 +20,13 @@ def rotated(rng, rows):
     angle = rng.uniform(0.0, 2.0 * np.pi)
     Q = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     return [np.r_[row[0], Q @ np.asarray(row[1:], float)] for row in rows]
+
+
+def opposite(rng, dim, depth, sizes):
+    """Return two points of the cone near the ends of one diameter, with the smaller eigenvalue `depth` of the size."""
+    s, z = (inside(rng, dim, depth, size) for size in sizes)
+    z[1:] = -s[1:] * sizes[1] / sizes[0]
+    return s, z
 
 
 def circ(u, v):
@@ -68,6 +78,9 @@ def central_point_by_hand(student, rng):
         exact = 2 * mu * width / (slope * width + 2 * mu + np.hypot(slope * width, 2 * mu))
         where = f"0 <= x <= {width:.3g}, c = {slope:.3g}, mu = {mu}"
         holds("slope = mu / x - mu / (width - x)", x / exact - 1.0, where, 3e-6)
+        x = student.call("central_point", np.array([slope]), G[:1], h[:1], mu, np.array([at * mu]))
+        where = f"x >= 0, c = {slope:.3g}, mu = {mu}"
+        holds("slope = mu / x", shaped("x", x, (1,)) * slope / mu - 1.0, where, 3e-6)
 
 
 def decrement(c, G, h, mu, x):
@@ -112,6 +125,10 @@ def scalings(student, rng):
         for depths in ((None, None), (1e-4, None), (1e-4, 1e-4), (None, 1e-2)):
             s, z = (inside(rng, dim, d, 10.0 ** rng.integers(-3, 4)) for d in depths)
             yield (s, z), shaped("W", student.call("scaling", s, z), (dim, dim)), f"s = {s}, z = {z}"
+        for sizes in ((1e-2, 1e2), (1e2, 1e-2)):
+            s, z = opposite(rng, dim, 1e-4, sizes)
+            for z in (z, np.r_[z[:1], -z[1:]]):
+                yield (s, z), shaped("W", student.call("scaling", s, z), (dim, dim)), f"s = {s}, z = {z}"
 
 
 def scaling_takes_both_to_one_point(student, rng):
@@ -182,8 +199,10 @@ def stepped(student, data, point, sigma, at):
 
 def newton_step_far_from_the_boundary(student, rng):
     """The four equations at points far inside."""
-    for n, p, m in ((8, 2, 14), (5, 0, 9), (1, 0, 1), (4, 3, 2), (3, 1, 12)):
-        data, _ = quadratic_program(rng, n, p, m)
+    count = 0
+    for n, p, m in ((8, 2, 14), (5, 0, 9), (1, 0, 1), (1, 1, 1), (4, 3, 2), (3, 1, 12), (3, 1, 12), (1, 0, 1)):
+        count += 1
+        data, _ = quadratic_program(rng, n, p, m, definite=count <= 6)
         point = rng.normal(size=n), rng.normal(size=p), *rng.uniform(0.5, 1.5, (2, m))
         for sigma in (0.0, rng.uniform(0.1, 0.9), 1.0):
             stepped(student, data, point, sigma, f"n = {n}, p = {p}, m = {m}, sigma = {sigma:.3g}")
@@ -221,6 +240,20 @@ def longest(u, du):
     d0 = unit[0] * d[0] - unit[1:] @ d[1:]
     smallest = d0 - np.linalg.norm(d[1:] - (d0 + d[0]) / (1.0 + unit[0]) * unit[1:])
     return -1.0 / smallest if smallest < 0.0 else np.inf
+
+
+def exact_longest(u, du):
+    """Return the longest step from the exact quadratic det(u + alpha du), rounded once."""
+    u, du = ([Fraction(float(v)) for v in one] for one in (u, du))
+    a, b, c = (x[0] * y[0] - sum(p * q for p, q in zip(x[1:], y[1:])) for x, y in ((du, du), (u, du), (u, u)))
+    discriminant = b * b - a * c
+    if discriminant < 0 or (a >= 0 and b >= 0):
+        return np.inf
+    with localcontext() as context:
+        context.prec = 60
+        a, b, c, square = (Decimal(v.numerator) / Decimal(v.denominator) for v in (a, b, c, discriminant))
+        root = square.sqrt()
+        return float(c / (root - b) if b < 0 else -(b + root) / a)
 
 
 def length_is(student, u, du, expected, endless=np.inf):
@@ -272,6 +305,22 @@ def step_along_edges(student, rng):
         length_is(student, size * e, d, size * expected)
 
 
+def step_near_edges(student, rng):
+    """The step in directions that are near an edge of the cone, up to 1e9 steps long and more."""
+    for k in (3, 10, 20, 28, 30, 34):
+        for dim in (2, 3, 5):
+            tail = np.zeros(dim - 1)
+            tail[rng.integers(dim - 1)] = rng.choice([-1.0, 1.0])
+            size = 2.0 ** rng.integers(-12, 13)
+            for sign in (1.0, -1.0):  # outside of the cone, by so little, and inside
+                du = size * np.r_[1.0, (1.0 + sign * 2.0**-k) * tail]
+                length_is(student, np.eye(dim)[0], du, exact_longest(np.eye(dim)[0], du))
+            if k <= 20:
+                u = inside(rng, dim)
+                length_is(student, u, size * np.r_[1.0, (1.0 + 2.0**-k) * tail],
+                          exact_longest(u, size * np.r_[1.0, (1.0 + 2.0**-k) * tail]))  # fmt: skip
+
+
 # ---- 11. a warm start
 
 
@@ -307,7 +356,9 @@ def starts(rng):
             s, z, e = inside(rng, dim), inside(rng, dim), np.eye(dim)[0]
             edge = inside(rng, dim, 0.0)
             pairs = ((s, z), (s, 0.0 * s), (0.0 * s, z), (s, 2.0 * s), (s, s), (3.0 * e, e), (e, 3.0 * e), (edge, z),
-                     (s, edge), (edge, 0.5 * edge), (0.0 * s, 0.0 * s))  # fmt: skip
+                     (s, edge), (edge, 0.5 * edge), (0.0 * s, 0.0 * s),
+                     opposite(rng, dim, 0.0, (1.0, 1.0)), opposite(rng, dim, 0.0, (1.0, 3.0)),
+                     opposite(rng, dim, 0.5, (1.0, 1.0)))  # fmt: skip
             for s, z in pairs:
                 yield dim, mu, (s, z, f"s = {s}, z = {z}, mu = {mu:.3g}")
 
@@ -329,6 +380,7 @@ CHECKS = {
     "e02": [(4, scaling_takes_both_to_one_point), (4, scaling_maps_the_cone_onto_itself), (2, scaling_of_multiples)],
     "e03": [(5, newton_step_far_from_the_boundary), (3, newton_step_near_the_boundary),
             (2, newton_step_on_the_central_path)],
-    "e04": [(4, step_to_the_boundary), (3, step_without_end), (3, step_along_edges)],
+    "e04": [(4, step_to_the_boundary), (3, step_without_end), (1, step_along_edges),
+            (2, step_near_edges)],
     "e11": [(5, start_is_central), (3, start_is_near), (2, start_of_far_points)],
 }  # fmt: skip

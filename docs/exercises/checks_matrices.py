@@ -62,6 +62,10 @@ def small_pivots_are_replaced(student, rng):
 
 def refinement(student, rng):
     """Solutions after 0, 1 and more steps of refinement, by one factorization each."""
+    for n in (1, 2, 3, 12):
+        K, signs = quasidefinite(rng, n)
+        rhs, at = rng.normal(size=n), f"a quasi-definite K of order {n}, delta = 1e-9, 2 steps"
+        holds("K u = rhs", K @ shaped("u", student.call("solve", K, signs, rhs, 1e-9, 2), (n,)) - rhs, at, 1e-9)
     for trial in range(3):
         A = rng.normal(size=(2, 5))
         A = np.vstack([A, A[trial % 2]])  # a duplicate equation makes K singular
@@ -87,7 +91,7 @@ def refinement(student, rng):
 
 def graphs(rng):
     """Yield (description, pattern) of graphs: dense, sparse, disconnected, empty and complete, with any diagonal."""
-    for n, density in ((1, 0.0), (6, 0.0), (7, 1.0), (25, 0.12), (30, 0.05), (18, 0.4)):
+    for n, density in ((1, 0.0), (2, 1.0), (6, 0.0), (7, 1.0), (25, 0.12), (30, 0.05), (18, 0.4), (80, 0.02)):
         half = np.triu(rng.random((n, n)) < density, 1)
         pattern = half | half.T | np.diag(rng.random(n) < 0.5)
         yield f"a random graph of {n} nodes", pattern

@@ -1,5 +1,7 @@
 """Checks of the programs about programs, exercises 5, 6, 10, 12.  A check that fails raises Refused with a sentence."""
 
+import itertools
+
 import numpy as np
 from checks_cones import newton_residuals, quadratic_program
 from student import holds, parts, require, shaped
@@ -77,18 +79,42 @@ def linear_residuals(data, point):
     return np.concatenate(list(newton_residuals(data, point, [np.zeros(v.size) for v in point], 0.0).values())[:3])
 
 
+def step_programs(rng):
+    """Yield (data, point, number of steps, what) of quadratic and linear programs, and of the ends of the rules."""
+    for n, p, m in SIZES:
+        for definite in (True, False):
+            data, _ = quadratic_program(rng, n, p, m, definite=definite)
+            point = [rng.normal(size=n), rng.normal(size=p), *rng.uniform(0.1, 3.0, (2, m))]
+            yield data, point, 4 if definite else 2, f"a {'quadratic' if definite else 'linear'} program"
+    for far in (3.0, 30.0, 1000.0):  # alpha of the predictor about 1 / far: sigma is near 1
+        data, _ = quadratic_program(rng, 5, 1, 10)
+        x, y, z, s = point = [rng.normal(size=5), rng.normal(size=1), *rng.uniform(0.1, 3.0, (2, 10))]
+        data["h"] = data["G"] @ x + s - far * s * (np.arange(10) == 3)
+        yield data, point, 1, "a point with a short predictor"
+    n, p, m = SIZES[0]
+    data, _ = quadratic_program(rng, n, p, m)
+    x, y, z, s = point = [rng.normal(size=n), rng.normal(size=p), *rng.uniform(0.1, 3.0, (2, m))]
+    point[2:] = z, s = 1e-3 * z, 1.0 + s
+    c = -(data["P"] @ x + data["A"].T @ y + 0.5 * data["G"].T @ z)
+    data |= {"c": c, "b": data["A"] @ x, "h": data["G"] @ x + 0.5 * s}
+    yield data, point, 1, "a point whose predictor halves s and z"
+    found = 0
+    for _ in range(5000):
+        data, point = quadratic_program(rng, 1, 0, 1)[0], [rng.normal(size=1), np.zeros(0), *rng.uniform(0.1, 3, (2, 1))]
+        d = reference_step(data, *point)[1]
+        if min(d[2][0], d[3][0]) > 0.0:
+            found += 1
+            yield data, point, 1, "a point where no entry of z and s falls"
+        if found == 3:
+            return
+
+
 def step_is_the_combined_direction(student, rng):
     """The direction and the length of a step."""
-    for trial, (n, p, m) in enumerate((*SIZES, SIZES[0])):
-        halved = trial == len(SIZES)  # the affine step halves s and z, so the longest steps are above 1
-        data, _ = quadratic_program(rng, n, p, m, definite=bool(rng.random() < 0.8) or n > m or halved)
-        x, y, z, s = point = [rng.normal(size=n), rng.normal(size=p), *rng.uniform(0.1, 3.0, (2, m))]
-        if halved:
-            point[2:] = z, s = 1e-3 * z, 1.0 + s
-            c = -(data["P"] @ x + data["A"].T @ y + 0.5 * data["G"].T @ z)
-            data |= {"c": c, "b": data["A"] @ x, "h": data["G"] @ x + 0.5 * s}
-        for k in range(1 if halved else 4):
-            at = f"n = {n}, p = {p}, m = {m}, {k} steps after an infeasible start"
+    for data, point, steps, what in step_programs(rng):
+        n, p, m = (len(data[name]) for name in "cbh")
+        for k in range(steps):
+            at = f"{what} with n = {n}, p = {p}, m = {m}, {k} steps after an infeasible start"
             rc, expected, length = reference_step(data, *point)
             new = parts("step", answers(student, "step", (data, *point), "factor", 2, at), 4)
             new = [shaped(name, v, old.shape) for name, v, old in zip("xyzs", new, point)]
@@ -114,6 +140,7 @@ def programs(rng):
     box = np.vstack([np.eye(3), -np.eye(3)])
     data = {"P": np.zeros((3, 3)), "c": rng.normal(size=3), "A": np.ones((1, 3)), "b": rng.uniform(0.5, 2.5, 1)}
     yield "the linear program", data | {"G": box, "h": np.repeat([1.0, 0.0], 3)}
+    yield "the quadratic program with n = m = 1", quadratic_program(rng, 1, 0, 1)[0]
 
 
 def method_iterates_its_step(student, rng):
@@ -133,6 +160,15 @@ def method_iterates_its_step(student, rng):
             end, early = (max(np.abs(linear_residuals(data, v)).max(), v[2] @ v[3]) for v in calls[-1][::-1])
             holds("residuals and gap <= tol", end, at, tol)
             require(early > tol, f"one step too many at {at}: the largest residual was {early:.1e} before the last")
+
+
+def method_has_its_tolerance(student, rng):
+    """The tolerance of the method where the call names none."""
+    for at, data in programs(rng):
+        x, y, z, _ = parts("solve", student.call("solve", data, record=["step"]), 4)
+        last = parts("step", student.calls["step"][-1][1] if student.calls.get("step") else (), 4)
+        end = max(np.abs(linear_residuals(data, last)).max(), last[2] @ last[3])
+        holds("residuals and gap <= tol, whose default is 1e-8,", end, at, 1e-8)
 
 
 def method_stops_where_every_equation_holds(student, rng):
@@ -183,7 +219,8 @@ def optimal_program(rng, n=4, p=2, m=7):
     """Return (data, X, Y, Z): row 0 active with Z_0 = 0, row 1 with slack 1, Y_0 = X_0 = 0, rows 2 to 4 with Z > 0."""
     A, G = rng.normal(size=(p, n)), rng.normal(size=(m, n))
     X, Y, Z = rng.normal(size=n), rng.normal(size=p), np.zeros(m)
-    X[0] = Y[0] = 0.0
+    X[0] = 0.0
+    Y[:1] = 0.0
     slack = np.r_[0.0, 1.0, np.zeros(3), rng.uniform(0.5, 1.5, m - 5)]
     Z[2:5] = rng.uniform(0.5, 1.5, 3)
     return linear(-(A.T @ Y + G.T @ Z), A, A @ X, G, G @ X + slack), X, Y, Z
@@ -191,16 +228,16 @@ def optimal_program(rng, n=4, p=2, m=7):
 
 def optimal_points(student, rng):
     """Optimal points, and what is not quite optimal: 0.97 and 1.03 tol in each equation."""
-    for scale in (1.0, 1e-20, 10.0 ** rng.uniform(-3, 3)):
+    for scale, p in ((1.0, 2), (1e-20, 2), (10.0 ** rng.uniform(-3, 3), 2), (1.0, 0)):
         tol = 10.0 ** rng.uniform(-8.0, -5.0)
         for share in (0.0, 0.97, -0.97, 1.03, -1.03, 1e3):
-            data, X, Y, Z = optimal_program(rng)
+            data, X, Y, Z = optimal_program(rng, p=p)
             t, e = share * tol, np.eye(7)
             two = np.r_[1.0, 1.0, 0.0, 0.0]  # both entries are below tol, the 2-norm is above tol
             expected = "optimal" if abs(share) < 1.0 else "unknown"
             lower = "optimal" if share < 1.0 else "unknown"
             for what, change, z, said in (
-                ("AX - b", {"b": data["b"] + t * np.eye(2)[0]}, Z, expected),
+                ("AX - b", {"b": data["b"] + t * np.eye(max(p, 1))[0][:p]}, Z, expected if p else "optimal"),
                 ("GX - h", {"h": data["h"] - t * e[0]}, Z, lower),
                 ("-Z", {"c": data["c"] + t * data["G"][0]}, Z - t * e[0], lower),
                 ("c + A'Y + G'Z", {"c": data["c"] + t * (two if X[1] == 0.0 else np.eye(4)[0])}, Z, expected),
@@ -208,7 +245,7 @@ def optimal_points(student, rng):
             ):  # fmt: skip
                 point = X * scale, Y * scale, z * scale
                 verdict_is(student, f"{what} = {share} tol", data | change, point, scale, tol, said)
-        data, X, Y, Z = optimal_program(rng)
+        data, X, Y, Z = optimal_program(rng, p=p)
         point = X * scale, Y * scale, Z * scale
         wrong = data | {"h": data["h"] - 0.5 * tol * np.eye(7)[2]}  # feasible to tol, but the dual objective is above
         far = 20.0 / Z[2]
@@ -221,12 +258,12 @@ def optimal_points(student, rng):
 def rays_of_infeasible_programs(student, rng):
     """Rays of primal infeasible programs, and what is none."""
     for size in (1.0, 1e-20, 1e6, 10.0 ** rng.uniform(-5, 5)):
-        for tau in (0.0, 1e-3 * size):
+        for tau, p in ((0.0, 2), (1e-3 * size, 2), (size, 0), (0.0, 0)):
             tol = 10.0 ** rng.uniform(-8.0, -5.0)
-            A, G, y, z = rng.normal(size=(2, 3)), rng.normal(size=(5, 3)), rng.normal(size=2), rng.uniform(0.5, 1.5, 5)
+            A, G, y, z = rng.normal(size=(p, 3)), rng.normal(size=(5, 3)), rng.normal(size=p), rng.uniform(0.5, 1.5, 5)
             z[0], G[0] = 0.0, 0.0
             G[4] = -(A.T @ y + G[:4].T @ z[:4]) / z[4]
-            b, h = rng.normal(size=2), rng.normal(size=5)
+            b, h = rng.normal(size=p), rng.normal(size=5)
             h[0] = 0.0
             h[4] -= (b @ y + h @ z + 1.0) / z[4]
             x = rng.normal(size=3)
@@ -267,10 +304,19 @@ def rays_of_unbounded_programs(student, rng):
                     if what == "Ax" and not p:
                         continue
                     data = linear(c, rows, rng.normal(size=p), cone, rng.normal(size=5))
-                    verdict_is(student, f"{what} = {share} tol", data, (size * x, *zero), 0.0, tol, said)
+                    for tau in (0.0, 1e-3 * size, size):
+                        verdict_is(student, f"{what} = {share} tol", data, (size * x, *zero), tau, tol, said)
             data = linear(-c, A, np.zeros(p), G, np.zeros(5))
             verdict_is(student, "c'x > 0", data, (size * x, *zero), 0.0, tol, "unknown")
             verdict_is(student, "all zero", data, (0.0 * x, *zero), 0.0, tol, "unknown")
+    one = linear([1.0], [], [], [[-1.0]], [-1.0])
+    for tau, (X, Z, said) in itertools.product((1e-9, 1.0, 7.0), (
+        (1.0, 1.0, "optimal"), (1.0, 0.5, "unknown"), (2.0, 1.0, "unknown"), (0.5, 1.0, "unknown"),
+        (-1.0, 0.0, "unknown"),
+    )):  # fmt: skip
+        verdict_is(student, f"minimize x, x >= 1, at x = {X}, z = {Z}", one, ([X * tau], [], [Z * tau]), tau, 1e-6, said)
+    one = linear([-1.0], [], [], [[-1.0]], [-1.0])
+    verdict_is(student, "minimize -x, x >= 1, x = 3", one, ([3.0], [], [0.0]), 1.0, 1e-6, "dual_infeasible")
     near = linear([0.0], [], [], [[-1.0], [1.0]], [-0.1, -0.1]), ([0.0], [], [0.5, 0.5])
     verdict_is(student, "an optimal point that is a ray as well", *near, 1.0, 0.2, "optimal")
     rays = linear([-1.0], [[0.0]], [1.0], [[-1.0]], [0.0]), ([1.0], [-1.0], [0.0])
@@ -281,14 +327,14 @@ def rays_of_unbounded_programs(student, rng):
 
 
 def two_classes(rng, features):
-    count = int(rng.integers(25, 45))
+    count = int(rng.integers(25, 45)) if features > 2 else int(rng.integers(4, 7))
     y = np.where(rng.permutation(count) < count // 3, 1.0, -1.0)
     return rng.normal(size=(count, features)) + 0.8 * y[:, None], y, 10.0 ** rng.uniform(-1.5, 1.0)
 
 
 def dual_has_the_value_of_the_primal(student, rng):
     """The dual's objective and constraints."""
-    for features in (1, 3, 4, 5):
+    for features in (1, 2, 3, 4, 5, 9):
         X, y, C = two_classes(rng, features)
         n, at = len(X), f"{len(X)} samples, C = {C:.3g}"
         d = student.call("dual", X, y, C)
@@ -345,7 +391,7 @@ def hyperplane_of_one_sample_between(student, rng):
 
 def solved(rng):
     """Yield (P, G, x, z, s, noise, where) of solved programs, with no active row or many."""
-    for n, m, count in ((6, 12, 3), (6, 12, 0), (5, 7, 4), (2, 3, 1), (8, 20, 7)):
+    for n, m, count in ((6, 12, 3), (6, 12, 0), (5, 7, 4), (2, 3, 1), (8, 20, 7), (1, 1, 0), (1, 1, 1), (4, 9, 4)):
         for noise in (0.0, 1e-6):
             F, d = rng.normal(size=(n, n)), rng.normal(size=n)
             Q = np.eye(n) - np.outer(d, d) / (d @ d) * (count > 2)  # P is singular along d
@@ -353,7 +399,7 @@ def solved(rng):
             large, small = rng.uniform(0.02, 1.5, m), noise * rng.random(m)
             z, s = np.where(active, large, small), np.where(active, small, large)
             where = f"n = {n}, m = {m}, {count} active rows, zeros up to {noise:g}"
-            P = Q @ (F @ F.T / n + 0.3 * np.eye(n)) @ Q
+            P = Q @ (F @ F.T / n + 0.3 * np.eye(n)) @ Q * (n > 1 or count < 1) * (n != 4)  # zero: a linear program
             yield P, rng.normal(size=(m, n)), rng.normal(size=n), z, s, noise, where
 
 
@@ -385,7 +431,7 @@ def forward_derivative(student, rng):
     for P, G, x, z, s, noise, at in solved(rng):
         for dq, dh in ((rng.normal(size=x.size), 0.0 * z), (0.0 * x, rng.normal(size=z.size)),
                        (rng.normal(size=x.size), rng.normal(size=z.size))):  # fmt: skip
-            uses = 1 if np.any(dq) or np.any(dh[z > s]) else 0
+            uses = 1 if np.abs(derivative(P, G, z, s, -dq, dh)[0]).max() > 1e-9 else 0
             arguments = P, G, x, z, s, dq, dh
             found = (
                 answers(student, "forward", arguments, "factor", 1, at) if uses else student.call("forward", *arguments)
@@ -404,8 +450,8 @@ def backward_derivative(student, rng):
 
 
 CHECKS = {
-    "e05": [(2, factor_solves_its_system), (4, step_is_the_combined_direction), (2, method_iterates_its_step),
-            (2, method_stops_where_every_equation_holds)],
+    "e05": [(2, factor_solves_its_system), (4, step_is_the_combined_direction), (1, method_iterates_its_step),
+            (1, method_has_its_tolerance), (2, method_stops_where_every_equation_holds)],
     "e06": [(4, optimal_points), (3, rays_of_infeasible_programs), (3, rays_of_unbounded_programs)],
     "e10": [(4, dual_has_the_value_of_the_primal), (3, hyperplane_has_the_margins),
             (3, hyperplane_of_one_sample_between)],

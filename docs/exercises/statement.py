@@ -1,4 +1,7 @@
-"""Test of a program's syntax tree: it may import and call what the statement of its exercise allows."""
+"""Test of a program's syntax tree: it may import and call what the statement of its exercise allows.
+
+The lists below are the section "Rules" of exercises.md.
+"""
 
 import ast
 import importlib
@@ -6,17 +9,28 @@ import re
 import types
 from pathlib import Path
 
+from scopes import Scopes
+
 HERE = Path(__file__).resolve().parent
 # Parts of NumPy that no program may call: they read files, or give access to Python.
 CLOSED = [f"numpy.{name}" for name in (
     "load", "fromfile", "memmap", "loadtxt", "genfromtxt", "fromregex", "save", "savez", "savez_compressed", "savetxt",
     "lib", "core", "f2py", "ctypeslib", "testing", "distutils", "DataSource", "show_config", "show_runtime", "rec",
 )] + ["typing.get_type_hints", "typing.ForwardRef"]  # fmt: skip
+OPEN = ("numpy.testing.assert_", "numpy.lib.stride_tricks")  # parts of closed parts that programs may call
 HIDDEN = {
     "eval", "exec", "compile", "open", "globals", "locals", "vars", "getattr", "setattr", "delattr", "input",
     "breakpoint", "memoryview", "help", "exit", "quit",
 }  # fmt: skip
-FRAMES = ("_", "gi_", "cr_", "ag_", "tb_")  # beginnings of attributes that lead to Python's frames
+FRAMES = {"gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "tb_frame", "tb_next", "f_back",
+          "f_globals", "f_locals", "f_builtins", "_module"}  # fmt: skip  (attributes that lead to Python's frames)
+# Names with two underscores that a class or a script needs.
+SPECIAL = {f"__{name}__" for name in (
+    "init", "post_init", "call", "len", "iter", "next", "getitem", "setitem", "contains", "enter", "exit", "repr",
+    "str", "eq", "lt", "le", "hash", "bool", "float", "int", "add", "radd", "sub", "rsub", "mul", "rmul", "truediv",
+    "matmul", "rmatmul", "neg", "abs", "pow", "iadd", "isub", "imul", "name", "doc", "slots", "all", "author",
+    "version", "date",
+)}  # fmt: skip
 INVERSES = ["numpy.matrix", "numpy.asmatrix", "numpy.bmat", "numpy.matlib"]  # they have numpy.linalg's inverse as .I
 
 
@@ -36,6 +50,8 @@ def rules(number):
 
 def allowed(path, may, closed):
     """Return True if the longest name that is a prefix of the dotted path is in `may`, not in `closed`."""
+    if path.startswith(OPEN):
+        return True
 
     def longest(names):
         return max((len(name) for name in names if f"{path}.".startswith(f"{name}.")), default=0)
@@ -63,8 +79,8 @@ def chain(node):
     return node.id if isinstance(node, ast.Name) else None
 
 
-def imported(tree, may):
-    """Return ({name in the program: dotted path}, complaint or None) of the imports."""
+def imported(tree, scopes, may):
+    """Return ({(scope, name): dotted path}, complaint or None) of the imports."""
     meant = {}
     for node in ast.walk(tree):
         paths = []
@@ -73,14 +89,56 @@ def imported(tree, may):
         elif isinstance(node, ast.ImportFrom):
             paths = [(f"{node.module}.{alias.name}", alias.asname or alias.name, True) for alias in node.names]
             if node.level or any(alias.name == "*" for alias in node.names):
-                return meant, "it imports from a folder or with a star"
+                return meant, f"line {node.lineno} imports from a folder or with a star"
         for path, name, whole in paths:
             if not allowed(path, may, []) and not any(one.startswith(f"{path}.") for one in may):
-                return meant, f"it imports {path}, which the statement does not allow"
-            path = path if whole else name
-            if meant.setdefault(name, path) != path:
-                return meant, f"its name {name} means both {meant[name]} and {path}"
+                return meant, f"it imports {path}, which the statement does not allow; it allows {', '.join(may[:-1])}"
+            if isinstance(scopes.of[id(node)][-1], ast.ClassDef):
+                return meant, f"line {node.lineno} imports {path} inside a class: import it at the top"
+            path, key = path if whole else name, (id(scopes.binds(node, name)), name)
+            if meant.setdefault(key, path) != path:
+                return meant, f"its name {name} means both {meant[key]} and {path}"
     return meant, None
+
+
+def aliases(tree, scopes, meant):
+    """Add to `meant` the names of `la = np.linalg`; return the ids of the nodes that are settled by that."""
+    settled = set()
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
+            continue
+        path, target = path_of(node.value, scopes, meant), node.targets[0]
+        key = id(scopes.binds(target, target.id)), target.id
+        if path and modules(path)[-1][0] == path and meant.setdefault(key, path) == path:
+            settled |= {id(target), id(node.value)}
+    return settled
+
+
+def path_of(node, scopes, meant):
+    """Return the dotted path of an expression that begins with an imported name, else None."""
+    first, _, rest = (chain(node) or "").partition(".")
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    path = first and meant.get((id(scopes.binds(node, first)), first))
+    return ".".join(filter(None, [path, rest])) if path else None
+
+
+def is_own(node, tree, scopes):
+    """Return True if a name of `HIDDEN` is surely the program's: local in a function, or bound at the top before."""
+    scope = scopes.binds(node, node.id)
+    if scope is not tree or scope is None:
+        return scope is not None and (not isinstance(scope, ast.ClassDef) or isinstance(node.ctx, ast.Store))
+    if not isinstance(node.ctx, ast.Load):
+        return isinstance(node.ctx, ast.Store)
+    for one in tree.body:
+        if isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+            if one.name == node.id and node.lineno >= one.body[0].lineno:
+                return True
+        elif isinstance(one, (ast.Assign, ast.AnnAssign)) and node.lineno > one.end_lineno:
+            targets = one.targets if isinstance(one, ast.Assign) else [one.target] if one.value else []
+            if any(isinstance(target, ast.Name) and target.id == node.id for target in targets):
+                return True
+    return False
 
 
 def complaint(source, number):
@@ -90,20 +148,23 @@ def complaint(source, number):
         tree = ast.parse(source)
     except SyntaxError as error:
         return f"it is not Python: {error.msg} in line {error.lineno}"
-    meant, said = imported(tree, may)
+    scopes = Scopes(tree)
+    meant, said = imported(tree, scopes, may)
     if said:
         return said
+    settled = aliases(tree, scopes, meant)
     inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         line = f"line {getattr(node, 'lineno', 0)}"
-        if isinstance(node, ast.Name) and (node.id in HIDDEN or (node.id.startswith("__") and node.id != "__name__")):
-            return f"{line} has {node.id}, which no exercise needs"
+        if isinstance(node, ast.Name):
+            special = node.id.startswith("__") and node.id.endswith("__") and node.id not in SPECIAL
+            if special or (node.id in HIDDEN and not is_own(node, tree, scopes)):
+                return f"{line} has Python's own {node.id}, which no exercise needs"
         for name in [node.attr] if isinstance(node, ast.Attribute) else getattr(node, "kwd_attrs", []):
-            if name.startswith(FRAMES):
-                return f"{line} has .{name}, a name that is not public"
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            first, _, rest = (chain(node) or "").partition(".")
-            path = ".".join(filter(None, [meant.get(first), rest])) if first in meant else None
+            if name in FRAMES or (name.startswith("__") and name.endswith("__") and name not in SPECIAL):
+                return f"{line} has .{name}, a name of Python's own parts"
+        if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in settled:
+            path = path_of(node, scopes, meant)
             if path is None:
                 continue
             if not isinstance(node.ctx, ast.Load):
@@ -112,6 +173,7 @@ def complaint(source, number):
             if found[-1][0] == path and id(node) not in inner:
                 return f"{line} hands on the module {path}: write the function with its module"
             strange = any(module.__name__ not in (name, "numpy.lib.scimath") for name, module in found)
-            if strange or (found[-1][0] != path and not allowed(path, may, closed)):
+            private = any(name.startswith("_") for name in path.split("."))
+            if strange or private or (found[-1][0] != path and not allowed(path, may, closed)):
                 return f"{line} calls {path}, which the statement does not allow"
     return None

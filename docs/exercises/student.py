@@ -29,7 +29,22 @@ def same(one, other):
     """Return True if two arguments are equal, entry by entry."""
     if isinstance(one, dict):
         return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
     return np.shape(one) == np.shape(other) and np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
+
+
+def described(arguments):
+    """Return the arguments of a call in words: numbers and short arrays by their entries, others by their shapes."""
+    words = []
+    for one in arguments:
+        if isinstance(one, dict):
+            words.append("{" + ", ".join(f"{name}: {np.shape(value)}" for name, value in one.items()) + "}")
+        elif np.size(one) <= 4:
+            words.append(np.array2string(np.asarray(one), precision=4, separator=", "))
+        else:
+            words.append(f"an array {np.shape(one)}")
+    return "(" + ", ".join(words) + ")"
 
 
 class Student:
@@ -88,16 +103,17 @@ class Student:
         self.calls = reply["calls"]
         if reply["foreign"]:
             raise Refused(f"{name} loads {', '.join(reply['foreign'])}, which the statement does not allow")
-        for k, (before, after) in enumerate(zip(arguments, reply["arguments"])):
+        for k, (before, after) in enumerate(zip([*arguments, *(then or ())], reply["arguments"])):
             if not same(before, after):
-                raise Refused(f"{name} changes its argument number {k + 1}")
+                which = f"{name} changes" if k < len(arguments) else f"the function that {name} returns changes"
+                raise Refused(f"{which} its argument{f' number {k + 1}' if k < len(arguments) else 's'}")
         return reply
 
     def call(self, name, *arguments, **options):
         """Return the answer of a call; raise Refused if it raises an error."""
         reply = self.ask(name, *arguments, **options)
         if "error" in reply:
-            raise Refused(f"{name} raises {reply['error']}")
+            raise Refused(f"{name} raises {reply['error']} at {described(arguments)}")
         return reply["answer"]
 
     def raises(self, name, *arguments):
@@ -105,7 +121,7 @@ class Student:
         reply = self.ask(name, *arguments)
         kinds = reply.get("kinds", [])
         if "error" in reply and ("ValueError" not in kinds or "LinAlgError" in kinds):
-            raise Refused(f"{name} raises {reply['error']}")
+            raise Refused(f"{name} raises {reply['error']} at {described(arguments)}")
         return "error" in reply
 
 

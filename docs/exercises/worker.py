@@ -76,7 +76,8 @@ def called(module, request):
         kinds = [kind.__name__ for kind in type(error).__mro__]
         answer = {"error": f"{kinds[0]}: {str(error)[:200]}".rstrip(": "), "kinds": kinds}
     vars(module).update(kept)
-    return answer | {"arguments": plain(request["arguments"]), "calls": calls, "foreign": foreign()}
+    arguments = plain([*request["arguments"], *(request["then"] or ())])
+    return answer | {"arguments": arguments, "calls": calls, "foreign": foreign()}
 
 
 def main(path):

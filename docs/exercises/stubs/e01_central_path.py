@@ -1,6 +1,7 @@
 """The barrier of second-order cones, and a point of the central path (chapter: the central path).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

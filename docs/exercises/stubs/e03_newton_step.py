@@ -1,6 +1,7 @@
 """One Newton step of the optimality conditions of a quadratic program (chapter: Newton's step).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """How far a step may go in a second-order cone (chapter: scaling).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """A whole method: Mehrotra's predictor-corrector for quadratic programs (chapter: predictor and corrector).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 from collections.abc import Callable

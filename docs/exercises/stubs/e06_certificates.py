@@ -1,6 +1,7 @@
 """What an iterate of the homogeneous embedding says (chapter: the homogeneous embedding and certificates).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 May import numpy, math, itertools, functools, collections, copy, dataclasses, typing and warnings;
 may not call numpy.linalg: factor and substitute in loops of your own.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

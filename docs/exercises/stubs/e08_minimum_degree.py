@@ -1,6 +1,7 @@
 """The minimum degree ordering of a sparse symmetric matrix (chapter: sparse factorization).
 
 May import numpy, math, itertools, functools, collections, heapq, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

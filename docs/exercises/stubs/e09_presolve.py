@@ -1,6 +1,7 @@
 """Presolve: what can be left out of a linear program before it is solved (chapter: presolve).
 
 May import numpy, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

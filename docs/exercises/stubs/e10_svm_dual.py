@@ -1,6 +1,7 @@
 """The dual of the support vector machine (chapter: from a paper to a program).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

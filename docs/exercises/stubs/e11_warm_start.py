@@ -1,6 +1,7 @@
 """A start on the central path, near where the last program's solution was (chapter: active sets, warm starts).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 """
 
 import numpy as np

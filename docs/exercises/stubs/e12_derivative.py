@@ -1,6 +1,7 @@
 """The derivative of the solution of a quadratic program (chapter: derivatives of a solution).
 
 May import numpy, scipy.linalg, math, itertools, functools, collections, copy, dataclasses, typing and warnings.
+The section "Rules" of exercises.md lists what else the grader refuses.
 
 The program is  minimize 1/2 x'Px + q'x,  Gx + s = h,  s >= 0.  Its solution (x, z, s) is strictly complementary: of
 each pair s_i, z_i one is at most 1e-6, and the other is at least 1e-2.  P is positive semidefinite, perhaps
