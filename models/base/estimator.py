@@ -17,6 +17,7 @@ import qp
 import socp
 from socp.problem.checks import as_scalar
 
+from .blocks import RowBlocks, row_blocks_of
 from .multiclass import check_classes_left, class_weights, predicted
 from .parameters import complete_method, fields_of, instead, parameter_names
 from .progress import History
@@ -27,6 +28,7 @@ from .validation import (
     as_targets,
     as_weights,
     check_number,
+    check_number_of_classes,
     feature_names,
     of_sklearn,
     warn,
@@ -336,13 +338,16 @@ class Estimator:
         """Check parameters and X; keep the number and the names of the features, and return X as float64."""
         self._check_fields()
         matrix = as_matrix(X, type(self).__name__, self._takes_sparse, self._takes_nan, fewest)
-        self.n_features_in_ = matrix.shape[1]
-        names = feature_names(X)
+        self._keep_features(matrix.shape[1], feature_names(X))
+        return matrix
+
+    def _keep_features(self, features: int, names: np.ndarray | None) -> None:
+        """Keep the number and the names of the features that `fit` sees."""
+        self.n_features_in_ = features
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return matrix
 
     def _matrix_to_predict(self, X: Any) -> Any:
         """Return X as float64, after checks against the features that `fit` saw."""
@@ -411,6 +416,27 @@ class Classifier(Estimator):
         X = self._matrix_to_fit(X, fewest)
         codes = self._labels_to_fit(y, X.shape[0])
         return X, codes, self._weights_to_fit(sample_weight, codes)
+
+    def _blocks_to_fit(self, X: Any, y: Any, sample_weight: Any, obstacle: str = "") -> RowBlocks | None:
+        """Return samples that come in blocks, or None if they are in memory or are to be brought there.
+
+        An iterable of blocks is refused for an `obstacle`, the reason why all samples are needed at once.
+        """
+        who = type(self).__name__ + " without all samples at hand" * self._takes_nan
+        blocks = row_blocks_of(X, y, sample_weight, who, self._takes_sparse, not obstacle)
+        if blocks is not None and obstacle:
+            raise ValueError(f"X must be in memory, but an iterable of blocks came: {obstacle}")
+        return blocks
+
+    def _survey(self, blocks: RowBlocks) -> np.ndarray:
+        """Run the first pass and keep its shape, names and classes; return the weight of each class."""
+        found = blocks.survey()
+        self._keep_features(found.features, found.names)
+        self.classes_ = found.classes
+        check_number_of_classes(found.classes, type(self).__name__)
+        if self._needs_all_classes:
+            check_classes_left(found.classes, np.arange(found.classes.size), found.weights)
+        return blocks.weigh(self.class_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of every sample, by the values of `decision_function`."""

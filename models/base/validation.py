@@ -99,10 +99,15 @@ def as_labels(y: Any, samples: int, who: str, fewest: int = 2, warns: bool = Tru
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError as error:
         raise ValueError(f"Unknown label type: the labels in y cannot be compared with each other ({error})") from None
+    check_number_of_classes(classes, who, fewest)
+    return classes, codes.reshape(-1).astype(np.int64)
+
+
+def check_number_of_classes(classes: np.ndarray, who: str, fewest: int = 2) -> None:
+    """Raise ValueError if there are fewer than `fewest` classes."""
     if classes.size < fewest:
         one = classes.tolist()[0]
         raise ValueError(f"{who} needs samples of at least {fewest} classes in y, but there is one class: {one!r}")
-    return classes, codes.reshape(-1).astype(np.int64)
 
 
 def as_targets(y: Any, samples: int, who: str, warns: bool = True) -> np.ndarray:
@@ -114,8 +119,8 @@ def as_targets(y: Any, samples: int, who: str, warns: bool = True) -> np.ndarray
     return y
 
 
-def as_weights(sample_weight: Any, samples: int) -> np.ndarray:
-    """Return the sample weights, ones for None; raise ValueError unless finite, nonnegative and not all zero."""
+def as_weights(sample_weight: Any, samples: int, needed: bool = True) -> np.ndarray:
+    """Return the sample weights, ones for None; raise ValueError unless finite, nonnegative and, if `needed`, not all 0."""
     if sample_weight is None:
         return np.ones(samples)
     weights = _as_float(sample_weight, "sample_weight")
@@ -127,7 +132,7 @@ def as_weights(sample_weight: Any, samples: int) -> np.ndarray:
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(samples,)}!")
     if not np.isfinite(weights).all() or (weights < 0.0).any():
         raise ValueError("sample_weight must be finite and nonnegative")
-    if not weights.any():
+    if needed and not weights.any():
         raise ValueError("sample_weight is zero for every sample: there is nothing to fit")
     return weights
 

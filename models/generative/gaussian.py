@@ -22,9 +22,12 @@ from .generative import (
     with_label,
 )  # fmt: skip
 from .normal import conjugate_prior, groups_of
-from .normal_classes import UNLABELLED, NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes
+from .normal_classes import (
+    UNLABELLED, BlockSample, NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes,
+)  # fmt: skip
 
 Self = TypeVar("Self", bound="NormalDiscriminant")
+NEEDS_ALL = "X_unlabelled must be None then, since expectation maximization needs all samples at once"
 
 
 @parameters
@@ -90,19 +93,23 @@ class NormalDiscriminant(GenerativeClassifier):
     mean_prior: Any = None
     covariance_prior: Any = None
 
-    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
-        """Fit to labelled samples, and to samples without labels when there are any."""
-        X, codes, weights = self._samples_and_weights(X, y, sample_weight)
-        shrinkage, keep = check_shrinkage(self.shrinkage), weights > 0.0
-        others = unlabelled_samples(self, X_unlabelled, X)
-        codes, weights = (
-            np.r_[codes[keep], np.full(len(others), UNLABELLED)],
-            np.r_[weights[keep], np.ones(len(others))],
-        )
-        sample = Sample(np.vstack([X[keep], others]), codes, weights)
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None, *, X_unlabelled: Any = None) -> Self:
+        """Fit to labelled samples, in blocks if they are many, and to samples without labels when there are any."""
+        self._check_fields()
+        shrinkage = check_shrinkage(self.shrinkage)
+        blocks = self._blocks_to_fit(X, y, sample_weight, "" if X_unlabelled is None else NEEDS_ALL)
+        if blocks is not None:
+            self._survey(blocks)
+            sample: Sample = BlockSample(blocks)
+        else:
+            X, codes, weights = self._samples_and_weights(X, y, sample_weight)
+            keep, others = weights > 0.0, unlabelled_samples(self, X_unlabelled, X)
+            codes = np.r_[codes[keep], np.full(len(others), UNLABELLED)]
+            X = np.vstack([X[keep], others]) if len(others) or not keep.all() else X
+            sample = Sample(X, codes, np.r_[weights[keep], np.ones(len(others))])
         self._check_predictive(sample)
         classes = self.classes_.size
-        prior = conjugate_prior(self.mean_prior, self.covariance_prior, X.shape[1], self.covariance)
+        prior = conjugate_prior(self.mean_prior, self.covariance_prior, self.n_features_in_, self.covariance)
         given, dirichlet = check_priors(self.priors, classes), check_dirichlet(self.dirichlet, classes)
         model = normal_classes(sample, self.covariance, self._shared, prior, given, dirichlet)
         self.n_iter_, self.log_likelihoods_ = maximize_likelihood(self, model, sample)
@@ -262,11 +269,13 @@ class LinearDiscriminant(NormalDiscriminant, DiscriminantParameters):
 
     def _keep(self, model: NormalClasses, shrinkage: float | str) -> None:
         super()._keep(model, shrinkage)
-        self.coef_ = np.linalg.solve(self.covariance_, self.means_.T).T
-        with np.errstate(divide="ignore"):
-            self.intercept_ = np.log(self.priors_) - 0.5 * (self.coef_ * self.means_).sum(axis=1)
-        if self.classes_.size == 2:
-            self.coef_, self.intercept_ = np.diff(self.coef_, axis=0), np.diff(self.intercept_)
+        means, priors = self.means_, quiet_log(self.priors_)
+        if self.classes_.size == 2:  # a difference of means has digits that a difference of w_k may have lost
+            self.coef_ = np.linalg.solve(self.covariance_, np.diff(means, axis=0).T).T
+            self.intercept_ = np.diff(priors) - 0.5 * self.coef_ @ means.sum(axis=0)
+        else:
+            self.coef_ = np.linalg.solve(self.covariance_, means.T).T
+            self.intercept_ = priors - 0.5 * (self.coef_ * means).sum(axis=1)
 
 
 @parameters

@@ -16,6 +16,7 @@ Without missing entries and labels one M step is the answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -23,9 +24,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..base.blocks import Block, RowBlocks, add_up
 from ..base.expectation_maximization import ascend
 from ..base.validation import check_number
 from .generative import estimated_priors, log_dirichlet, quiet_log, warn_unless_converged
+from .moments import Moments, fourth_powers, fourths, joined, moments
 from .normal import (
     ConjugatePrior,
     Groups,
@@ -51,6 +54,7 @@ class Sample:
     codes: np.ndarray
     weights: np.ndarray
     groups: Groups = field(init=False)
+    found: Moments | None = None
 
     def __post_init__(self) -> None:
         self.groups = groups_of(self.X)
@@ -59,9 +63,28 @@ class Sample:
     def is_complete(self) -> bool:
         return bool((self.codes != UNLABELLED).all()) and all(observed.all() for _, observed in self.groups)
 
+    def fold(self, function: Callable[[Block], Any], add: Callable[[Any, Any], Any] = add_up) -> Any:
+        """Return `function` of all samples, a single block; see `RowBlocks.fold`."""
+        return function(Block(self.X, self.codes, self.weights))
+
+    def moments(self, classes: int, full: bool, shared: bool) -> Moments:
+        """Return the moments of the classes, of complete samples."""
+        if self.found is None:
+            self.found = self.fold(partial(moments, classes, full, shared), joined)
+        return self.found
+
     def one_hot(self, classes: int) -> np.ndarray:
         """Return the known labels as responsibilities, shape (samples, classes); zeros for unlabelled samples."""
         return (self.codes[:, None] == np.arange(classes)).astype(np.float64)
+
+
+class BlockSample(Sample):
+    """Labelled samples without gaps, in blocks."""
+
+    is_complete = True  # type: ignore[assignment]
+
+    def __init__(self, blocks: RowBlocks) -> None:
+        self.fold, self.found = blocks.fold, None  # type: ignore[method-assign]
 
 
 @dataclass
@@ -96,13 +119,18 @@ class NormalClasses:
     def start(self, sample: Sample) -> None:
         """Initialize from the observed entries: means by class, total variances as the covariance."""
         classes = self.dirichlet.size
-        overall, _ = total_variances(sample.X, sample.weights)
-        self.means = np.tile(overall, (classes, 1))
-        for k in np.unique(sample.codes[sample.codes != UNLABELLED]):
-            X, weights = sample.X[sample.codes == k], sample.weights[sample.codes == k]
-            seen = weights @ ~np.isnan(X) > 0.0
-            self.means[k, seen] = total_variances(X, weights)[0][seen]
-        self.counts = sample.weights @ sample.one_hot(classes)
+        if sample.is_complete:
+            found = sample.moments(classes, self.kind == "full", self.shared)
+            self.counts, (overall, _) = found.counts, found.overall()
+            self.means = np.where(found.counts[:, None] > 0.0, found.means, overall)
+        else:
+            overall, _ = total_variances(sample.X, sample.weights)
+            self.means = np.tile(overall, (classes, 1))
+            for k in np.unique(sample.codes[sample.codes != UNLABELLED]):
+                X, weights = sample.X[sample.codes == k], sample.weights[sample.codes == k]
+                seen = weights @ ~np.isnan(X) > 0.0
+                self.means[k, seen] = total_variances(X, weights)[0][seen]
+            self.counts = sample.weights @ sample.one_hot(classes)
         self.priors = estimated_priors(self.counts, self.given_priors, self.dirichlet)
         variances = np.ones_like(self.scale) if self.kind == "identity" else self.scale
         covariance = np.diag(variances) if self.kind == "full" else variances
@@ -151,17 +179,43 @@ class NormalClasses:
         return responsibilities, float(sample.weights @ own) + prior
 
     def maximize(self, sample: Sample, responsibilities: np.ndarray) -> None:
-        """Run the M step; the covariances are the modes, without shrinkage."""
-        weights = sample.weights[:, None] * responsibilities
-        self.counts = weights.sum(axis=0)
+        """Run the M step on completed samples; the covariances are the modes, without shrinkage."""
+        weights, full = sample.weights[:, None] * responsibilities, self.kind == "full"
+        parts = [self._completed(sample, weights[:, k], k) for k in range(self.dirichlet.size)]
+        found = Moments.zeros(len(parts), sample.X.shape[1], full, self.shared)
+        for k, (X, own, added) in enumerate(parts):
+            found.add(k, X, own)
+            found.scatters[0 if self.shared else k] += added
+        self.take(found)
+        features = np.arange(self.units.size)[self.shrunk]
+        self.fourths = self._gathered([
+            fourth_powers(X[:, features], own, self.means[k, features], self.units[features], full)
+            for k, (X, own, _) in enumerate(parts)
+        ])  # fmt: skip
+
+    def maximize_complete(self, sample: Sample) -> None:
+        """Run the one M step that is the answer where nothing is missing."""
+        self.take(sample.moments(self.dirichlet.size, self.kind == "full", self.shared))
+        units = self.units[self.shrunk]
+        (fourth,) = sample.fold(partial(fourths, self.means, units, self.kind == "full"))
+        self.fourths = self._gathered(fourth)
+
+    def _gathered(self, of_classes: Any) -> np.ndarray:
+        """Return numbers of the classes as an array, summed if the classes share one covariance."""
+        return np.sum(of_classes, keepdims=True) if self.shared else np.array(of_classes)
+
+    def take(self, found: Moments) -> None:
+        """Set counts, class priors, means, scatters with the prior's part, units and modes from moments."""
+        self.counts = found.counts
         self.priors = estimated_priors(self.counts, self.given_priors, self.dirichlet)
-        separate = [self._moments(sample, weights[:, k], k) for k in range(self.counts.size)]
-        self.means = np.array([mean for mean, _, _ in separate])
-        scatters = np.array([scatter for _, scatter, _ in separate])
-        self.scatters = scatters.sum(axis=0, keepdims=True) if self.shared else scatters
+        classes = self.counts.size
+        means, self.scatters = found.join(
+            np.tile(self.prior.mean, (classes, 1)), np.full(classes, self.prior.strength)
+        )
+        self.means = np.where((self.counts + self.prior.strength > 0.0)[:, None], means, self.means)
+        if self.kind == "spherical":  # every diagonal entry becomes tr(S) / p
+            self.scatters = np.tile(self.scatters.mean(axis=1, keepdims=True), self.scatters.shape[1])
         self.units = self._target()[0] if self.given_units is None else self.given_units
-        fourths = np.array([self._fourth(*residuals) for _, _, residuals in separate])
-        self.fourths = fourths.sum(keepdims=True) if self.shared else fourths
         if self.kind != "identity":
             self.covariances = np.array([raise_eigenvalues(mode, self.scale) for mode in self.modes()])
 
@@ -181,34 +235,12 @@ class NormalClasses:
         within = variances > rounding**2
         return np.where(within, variances, self.scale), within
 
-    def _fourth(self, residual: np.ndarray, weights: np.ndarray) -> float:
-        """Return the weighted sum of the fourth powers of the residuals in units of `units`."""
-        squares = residual**2 / self.units
-        squares = squares[:, self.shrunk].sum(axis=1, keepdims=True) if self.kind == "full" else squares
-        return float((weights @ squares**2).sum())
-
-    def _moments(
-        self, sample: Sample, weights: np.ndarray, k: int
-    ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """Return mu_k, S_k, and the residuals with their weights."""
-        if all(observed.all() for _, observed in sample.groups):
-            filled, scatter = sample.X, np.zeros_like(self.covariances[0])
-        else:
-            covariance = self.covariances[0 if self.shared else k]
-            filled, scatter = complete(sample.X, self.means[k], covariance, sample.groups, weights)
+    def _completed(self, sample: Sample, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the samples of class k with E[x_m | x_o] for missing entries, their weights, the sum of cov[x_m | x_o]."""
+        covariance = self.covariances[0 if self.shared else k]
+        filled, added = complete(sample.X, self.means[k], covariance, sample.groups, weights)
         used = weights > 0.0
-        filled, weights = filled[used], weights[used]
-        prior = self.prior
-        total = prior.strength + weights.sum()
-        mean = (prior.strength * prior.mean + weights @ filled) / total if total > 0.0 else self.means[k]
-        residual, shift = filled - mean, mean - prior.mean
-        if self.kind == "full":
-            scatter = scatter + (weights[:, None] * residual).T @ residual + prior.strength * np.outer(shift, shift)
-        else:
-            scatter = scatter + weights @ residual**2 + prior.strength * shift**2
-            if self.kind == "spherical":  # every diagonal entry becomes tr(S) / p
-                scatter = np.full_like(scatter, scatter.mean())
-        return mean, scatter, (residual, weights)
+        return filled[used], weights[used], added
 
     def modes(self, unbiased: bool = False) -> np.ndarray:
         """Return the covariances that maximize the posterior or likelihood, or `unbiased` ones without a prior."""
@@ -270,7 +302,10 @@ def normal_classes(
     sample: Sample, kind: str, shared: bool, prior: ConjugatePrior, given: np.ndarray | None, dirichlet: np.ndarray
 ) -> NormalClasses:
     """Return normal classes with initial parameters, not yet fitted."""
-    _, variances = total_variances(sample.X, sample.weights)
+    if sample.is_complete:
+        _, variances = sample.moments(dirichlet.size, kind == "full", shared).overall()
+    else:
+        _, variances = total_variances(sample.X, sample.weights)
     if kind == "spherical":
         variances = np.full_like(variances, variances.mean())
     varies = variances > 0.0
@@ -282,7 +317,7 @@ def normal_classes(
 def maximize_likelihood(estimator: Any, classes: NormalClasses, sample: Sample, of: str = "") -> tuple[int, np.ndarray]:
     """Fit by one M step or by EM; return the number of M steps and l(theta) before and after each (empty if one)."""
     if sample.is_complete:
-        classes.maximize(sample, sample.one_hot(classes.counts.size))
+        classes.maximize_complete(sample)
         return 1, np.empty(0)
     history, maximize = estimator._history("log-likelihood", of), partial(classes.maximize, sample)
     converged = ascend(lambda _: classes.expect(sample), maximize, history, estimator.tol, estimator.max_iter)

@@ -196,6 +196,15 @@ class Dual:
         return program, solution_of(program, v, np.zeros(0), answer, tol)
 
 
+def machine_dual(
+    X: Any, bias: float, q: np.ndarray, epsilon: float, C: np.ndarray, is_squared: bool, signs: Any
+) -> Dual:  # fmt: skip
+    """Return the program of one machine; its multipliers have the given `signs`, 0 for either sign."""
+    size = np.full(q.size, np.inf) if is_squared else C
+    low, high = np.where(signs > 0.0, 0.0, -size), np.where(signs < 0.0, 0.0, size)
+    return Dual(X, bias, q, epsilon, 0.5 / C if is_squared else np.zeros(q.size), low, high)
+
+
 def solution_of(program: qp.QuadraticProgram, v: np.ndarray, y: np.ndarray, answer: Answer, tol: float) -> qp.Solution:
     """Return the solution of a program of `programs.linear.linear_dual` at `v`, with residuals as measured there.
 

@@ -15,9 +15,12 @@ from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.validation import as_generator, as_targets, as_weights
 from .coordinate_descent import solve
-from .dual import Dual
+from .blocks import BlockMachines
+from .dual import Answer, machine_dual
 
 FINITE = "C must be finite: a hard margin has no bound on its multipliers; use SVC(C=inf) or SVR(C=inf)"
+
+NOT_SMOOTH = "loss='hinge' needs all samples at once, 'squared_hinge' does not"
 
 
 @parameters
@@ -77,24 +80,28 @@ class LinearMachine(BuiltAnswer):
         self, X: Any, q: np.ndarray, epsilon: float, C: np.ndarray, is_squared: bool, signs: Any
     ) -> np.ndarray:  # fmt: skip
         """Solve one machine and return (w, b); multipliers have the given `signs`, 0 for either sign."""
-        bias, name = float(self.intercept_scaling) if self.fit_intercept else 0.0, type(self).__name__
-        size = np.full(q.size, np.inf) if is_squared else C
-        low, high = np.where(signs > 0.0, 0.0, -size), np.where(signs < 0.0, 0.0, size)
-        damping = 0.5 / C if is_squared else np.zeros(q.size)
-        dual = Dual(X, bias, q, epsilon, damping, low, high)
+        bias = self._bias()
+        dual = machine_dual(X, bias, q, epsilon, C, is_squared, signs)
         history = self._history("objective")
         answer = solve(dual, float(self.tol), int(self.max_iter), self._seed, self.time_limit, history)
         history.end(answer.converged)
+        self._add(answer)
+        self._answer = functools.cache(functools.partial(dual.built, answer, float(self.tol)))
+        return np.append(answer.w[:-1], bias * answer.w[-1])
+
+    def _bias(self) -> float:
+        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+
+    def _add(self, answer: Answer) -> None:
+        """Add a machine's objectives, and warn if its gap is not closed."""
         if not answer.converged:
             warn_unconverged(
-                f"{name}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
+                f"{type(self).__name__}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
                 f"share of {answer.gap:.1e}. Scale the features, lower C, or raise time_limit, tol or max_iter."
             )
         self.n_iter_ = max(self.n_iter_, answer.passes)
         self.objective_ += answer.objective
         self.dual_objective_ += answer.dual_objective
-        self._answer = functools.cache(functools.partial(dual.built, answer, float(self.tol)))
-        return np.append(answer.w[:-1], bias * answer.w[-1])
 
 
 @parameters
@@ -129,10 +136,27 @@ class LinearSVC(LinearMachine, LinearClassifier, LinearParameters, WeightParamet
     C: Positive = 1.0
     loss: Literal["hinge", "squared_hinge"] = "squared_hinge"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
-        """Learn from samples X, dense or sparse, with labels y; weights of samples are factors of C."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
+        """Learn from samples X, dense, sparse or in blocks, with labels y; weights of samples are factors of C."""
         self._check()
+        blocks = self._blocks_to_fit(X, y, sample_weight, "" if self.loss == "squared_hinge" else NOT_SMOOTH)
+        if blocks is not None:
+            return self._fit_blocks(BlockMachines(blocks, self._survey(blocks), self._bias(), float(self.C)))
         self._fit_machines(X, y, sample_weight)
+        return self
+
+    def _fit_blocks(self, machines: BlockMachines) -> LinearSVC:
+        """Fit to samples in blocks by Newton's method, until the gap of every machine is at most `tol`."""
+        history, tol, bias = self._history("objective"), float(self.tol), self._bias()
+        run, answers = machines.minimize(tol, int(self.max_iter), history, self.time_limit)
+        history.end(all(answer.converged for answer in answers))
+        for answer in answers:
+            self._add(answer)
+        self.coef_ = np.array([answer.w[:-1] for answer in answers])
+        self.intercept_ = np.array([bias * answer.w[-1] for answer in answers])
+        self._answer = functools.cache(functools.partial(machines.built, answers[-1], tol))
+        if run.interrupt is not None:
+            raise run.interrupt
         return self
 
     def _find_machines(self, X: Any, codes: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:

@@ -9,16 +9,20 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import log_softmax
 
+from ..base.blocks import RowBlocks
 from ..base.estimator import warn_unconverged
 from ..base.groups import IterationParameters, WeightParameters
 from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_lbfgs
+from ..numerics.summed_newton import minimize_sum
+from .blocks import BlockLoss
 from .separation import least_loss
 
 BY_PRODUCTS = 30  # time of Newton's method by conjugate gradients, in evaluations of the objective
 LEFT = 1e-3  # relative to tol: decrease that a direction by conjugate gradients may miss
+NEEDS_ALL = "solver='conjugate_gradients' and C=inf need all samples at once"
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
 
 
@@ -102,8 +106,13 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
     tol: NonNegative = 1e-12
     max_iter: Count = 100
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
-        """Fit to samples X (dense or sparse) with labels y; weights of samples count as copies of them."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
+        """Fit to samples X (dense, sparse or in blocks) with labels y; weights of samples count as copies of them."""
+        self._check_fields()
+        needs_all = self.solver == "conjugate_gradients" or self.C == math.inf
+        blocks = self._blocks_to_fit(X, y, sample_weight, NEEDS_ALL if needs_all else "")
+        if blocks is not None:
+            return self._fit_blocks(blocks)
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         C, tol, max_iter = float(self.C), float(self.tol), int(self.max_iter)
         keep = weights > 0.0
@@ -111,15 +120,37 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
             X, codes, weights = X[keep], codes[keep], weights[keep]
         loss = LogisticLoss(X, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver)
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
+        self._keep_minimum(minimum)
+        self.coef_, self.intercept_ = loss.split(minimum.theta)
+        scale = self.C_ if loss.penalty > 0.0 else 1.0
+        self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
+        return self
+
+    def _keep_minimum(self, minimum: Minimum) -> None:
         if not minimum.converged:
             warn_unconverged(
                 f"LogisticRegression: Newton's method ended after {minimum.iterations} iterations, its objective known "
                 f"to about {minimum.decrement:.1e}.  Scale the features, lower C, or raise max_iter or tol."
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
-        self.coef_, self.intercept_ = loss.split(minimum.theta)
-        scale = self.C_ if loss.penalty > 0.0 else 1.0
-        self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
+
+    def _fit_blocks(self, blocks: RowBlocks) -> LogisticRegression:
+        """Fit to samples in blocks, in columns less their means if there is an intercept to take these."""
+        totals, is_centred = self._survey(blocks), bool(self.fit_intercept)
+        loss = BlockLoss(blocks, totals, is_centred, 1.0 / float(self.C))
+        centre = blocks.centre() if is_centred else np.zeros(blocks.surveyed.features)
+        history = self._history("objective")
+        run = minimize_sum(loss.summed(), float(self.tol), int(self.max_iter), history)
+        history.end(run.minimum.converged)
+        self.C_ = float(self.C)
+        self._keep_minimum(run.minimum)
+        self.coef_, intercept = loss.split(run.minimum.theta)
+        self.intercept_ = intercept - self.coef_ @ centre
+        if self.intercept_.size > 1:
+            self.intercept_ -= self.intercept_.mean()
+        if run.interrupt is not None:
+            raise run.interrupt
+        self.objective_, self.dual_objective_ = self.C_ * run.minimum.value, self.C_ * loss.bound(run.point)
         return self
 
     def _minimize(self, loss: LogisticLoss, tol: float, max_iter: int) -> Minimum:

@@ -110,18 +110,23 @@ class LogisticLoss:
         """Return a lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
         if self.penalty == 0.0:
             return -math.inf
+        share, q, (P, R) = 0.0, np.zeros(self.classes), self.residuals(theta)
+        if self.intercept:
+            share, q = feasible_mixture(R.sum(axis=0), np.bincount(self.codes, self.weights, self.classes))
+        entropy, mapped = self.dual_sums(P, R, share, q)
+        return entropy - 0.5 / self.penalty * float((mapped**2).sum())
+
+    def residuals(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probabilities P at theta, and s (P - Y)."""
         scores = np.ascontiguousarray(self.scores(theta))
         P, R = np.empty(scores.shape), np.empty(scores.shape)
         evaluate(scores, self.codes, self.weights, P, R)
-        share, q = 0.0, np.zeros(self.classes)
-        if self.intercept:  # (P + share q) / (1 + share) has the class sums n of Y; least share with q >= 0
-            n, excess = np.bincount(self.codes, self.weights, self.classes), R.sum(axis=0)
-            excess = np.append(-excess, excess) if self.rows == 1 else excess
-            share = max(float((excess / n).max()), 0.0)
-            q = np.maximum(share * n - excess, 0.0)
-            q /= q.sum() or 1.0  # rounding may leave q = 0
+        return P, R
+
+    def dual_sums(self, P: np.ndarray, R: np.ndarray, share: float, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_i s_i H(P'_i) and sum_i s_i x_i (P'_i - Y_i)', P' = (P + share q) / (1 + share); overwrites R."""
         entropy = mix(P, self.codes, self.weights, q, share, R)
-        return entropy - 0.5 / self.penalty * float(((self.X.T @ R) ** 2).sum())
+        return entropy, self.X.T @ R
 
     def penalties(self) -> np.ndarray:
         """Return the diagonal of the penalty's Hessian."""
@@ -178,7 +183,7 @@ class LogisticPoint:
         self.loss, self.theta = loss, theta
         self.P = np.empty((loss.codes.size, loss.rows))
         W, _ = loss.split(theta)
-        losses, self._slope = loss.evaluate(theta, self.P)
+        losses, self.slope = loss.evaluate(theta, self.P)
         self.value = float(losses + 0.5 * loss.penalty * (W**2).sum())
 
     @classmethod
@@ -190,7 +195,7 @@ class LogisticPoint:
 
     def gradient(self) -> np.ndarray:
         """Return the gradient of the objective at this point."""
-        return self._slope + self.loss.penalties() * self.theta
+        return self.slope + self.loss.penalties() * self.theta
 
     def excess(self, gradient: np.ndarray, tol: float) -> float:
         """Return u / (|f| + min(penalty, 1)) with u >= g'H^-1 g / 2.
@@ -274,8 +279,8 @@ class LogisticPoint:
         multiply_hessian(loss.sparse_rows, self.P, loss.weights, V, np.empty(loss.rows), out)
         return out.T.ravel() + loss.penalties() * direction
 
-    def hessian(self) -> np.ndarray:
-        """Return the lower triangle of the Hessian, made nonsingular."""
+    def curvature(self) -> np.ndarray:
+        """Return the lower triangle of the Hessian of the losses."""
         loss, size = self.loss, self.loss.columns
         H, own = np.zeros((loss.unknowns, loss.unknowns)), self._own()
         for a in range(loss.rows):
@@ -283,14 +288,30 @@ class LogisticPoint:
                 block = loss.block(-loss.weights * self.P[:, a] * self.P[:, b])
                 H[a * size : (a + 1) * size, b * size : (b + 1) * size] = np.tril(block) + np.tril(block, -1).T
             H[a * size : (a + 1) * size, a * size : (a + 1) * size] = loss.block(loss.weights * own[:, a])
-        H[np.diag_indices(loss.unknowns)] += loss.penalties()
-        if loss.rows > 1:
-            self._fix_sums(H)
         return H
 
-    def _fix_sums(self, H: np.ndarray) -> None:
-        """Make H nonsingular in place, by terms that keep the sums over the rows of the free columns at 0."""
-        size = self.loss.columns
-        for j in range(size)[self.loss.free_columns()]:
-            own = np.ix_(range(j, len(H), size), range(j, len(H), size))
-            H[own] += np.diagonal(H[own]).mean() / self.loss.rows or 1.0
+    def hessian(self) -> np.ndarray:
+        """Return the lower triangle of the Hessian, made nonsingular."""
+        H = self.curvature()
+        H[np.diag_indices(self.loss.unknowns)] += self.loss.penalties()
+        if self.loss.rows > 1:
+            fix_sums(H, self.loss.rows, self.loss.columns, self.loss.free_columns())
+        return H
+
+
+def feasible_mixture(excess: np.ndarray, totals: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return share and q for which (P + share q) / (1 + share) has the class sums `totals` of Y.
+
+    `excess` is sum_i s_i (P_i - Y_i), for the second of two classes alone.  The share is the least with q >= 0.
+    """
+    excess = np.append(-excess, excess) if excess.size == 1 else excess
+    share = max(float((excess / totals).max()), 0.0)
+    q = np.maximum(share * totals - excess, 0.0)
+    return share, q / (q.sum() or 1.0)  # rounding may leave q = 0
+
+
+def fix_sums(H: np.ndarray, rows: int, columns: int, free: slice) -> None:
+    """Make H nonsingular in place, by terms that keep the sums over the rows of the columns `free` at 0."""
+    for j in range(columns)[free]:
+        own = np.ix_(range(j, len(H), columns), range(j, len(H), columns))
+        H[own] += np.diagonal(H[own]).mean() / rows or 1.0
