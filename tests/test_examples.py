@@ -49,6 +49,12 @@ def test_cvxpy_finds_the_same_optimum():
     assert values["CENTRALPATH"] == pytest.approx(values["CLARABEL"], rel=1e-6)
 
 
+def test_many_rows_give_the_rule_that_drew_them():
+    for name, (model, cosine) in example("many_rows").main(30_000, 7_000).items():
+        assert cosine > 0.99, name
+        assert model.coef_.shape == (1, 20)
+
+
 @pytest.mark.full
 def test_the_search_runs_on_workers():
     pytest.importorskip("distributed")

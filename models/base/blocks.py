@@ -1,13 +1,14 @@
 """Samples in blocks of rows, for data larger than memory, and sums over their rows.
 
 Three kinds of data come in blocks: an array on disk (`numpy.memmap`), a dask array, whose workers sum over the blocks
-where they lie, and any object whose iterator starts again and gives (X, y) or (X, y, sample_weight).  A first pass finds
-labels, weights and means; `RowBlocks.fold` adds up what a function finds in each block.
+where they lie, and any object whose iterator starts again and gives (X, y) or (X, y, sample_weight).  A first pass
+finds labels, weights and means; `RowBlocks.fold` adds up what a function finds in each block.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from .validation import as_labels, as_matrix, as_weights, check_same_length, fea
 
 Found = TypeVar("Found")
 BLOCK = 2**21  # numbers in a block of an array on disk
+PIECE, ROWS_A_FEATURE = 2**17, 16  # numbers in a piece of a block that stays in the cache; fewest rows, per feature
 MOST_FEATURES = 500  # most features of dask arrays and arrays on disk that are not brought to memory
 
 
@@ -79,8 +81,28 @@ def _listed(names: np.ndarray | None) -> list[str] | None:
     return None if names is None else names.tolist()
 
 
-def survey(who: str, sparse: bool, X: Any, y: Any, sample_weight: Any) -> Survey | None:
+def pieces(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield a block in pieces, between which nothing as large as the block is made; tables and sparse X as they are."""
+    columns = [y, sample_weight] if np.ndim(sample_weight) else [y]
+    arrays = [isinstance(one, np.ndarray) and one.ndim > 0 for one in (X, *columns)]
+    if not all(arrays) or X.ndim != 2 or any(len(one) != len(X) for one in columns):
+        yield X, y, sample_weight
+        return
+    step = max(PIECE // max(X.shape[1], 1), ROWS_A_FEATURE * X.shape[1])
+    for begin in range(0, max(len(X), 1), step):
+        rows = slice(begin, begin + step)
+        yield X[rows], y[rows], sample_weight[rows] if np.ndim(sample_weight) else sample_weight
+
+
+def survey(who: str, sparse: bool, *raw: Any) -> Survey | None:
     """Check one block and return what it holds, or None if it has no rows."""
+    found = None
+    for piece in pieces(*raw):
+        found = _surveyed(found, _survey_of(who, sparse, *piece))
+    return found
+
+
+def _survey_of(who: str, sparse: bool, X: Any, y: Any, sample_weight: Any) -> Survey | None:
     names, matrix = feature_names(X), as_matrix(X, who, sparse, fewest=0)
     samples, features = matrix.shape
     if samples == 0:
@@ -118,7 +140,9 @@ class Reader:
         labels, codes = as_labels(y, samples, self.who, fewest=1, warns=False)
         at = np.minimum(np.searchsorted(self.classes, labels), self.classes.size - 1)
         if (self.classes[at] != labels).any():
-            raise ValueError(f"the labels {labels[self.classes[at] != labels].tolist()} are not those of the first pass")
+            raise ValueError(
+                f"the labels {labels[self.classes[at] != labels].tolist()} are not those of the first pass"
+            )
         codes = at[codes]
         weights = as_weights(sample_weight, samples, needed=False)
         used = weights > 0.0
@@ -137,10 +161,15 @@ def numbered(number: int, function: Callable[..., Found], *given: Any) -> Found:
         raise type(error)(f"block {number}: {error}") from error
 
 
-def read(reader: Reader, function: Callable[[Block], Found], *raw: Any) -> tuple[int, Found | None]:
-    """Return the number of rows of a raw block, and `function` of the checked block."""
-    samples, block = reader(*raw)
-    return samples, None if block is None else function(block)
+def read(
+    reader: Reader, function: Callable[[Block], Any], add: Callable[[Any, Any], Any], *raw: Any
+) -> tuple[int, Any]:  # fmt: skip
+    """Return the number of rows of a raw block, and the sum of `function` over its checked pieces."""
+    found: tuple[int, Any] = 0, None
+    for piece in pieces(*raw):
+        samples, block = reader(*piece)
+        found = _joined(add, found, (samples, None if block is None else function(block)))
+    return found
 
 
 def add_up(one: Any, other: Any) -> Any:
@@ -170,7 +199,7 @@ class Slices:
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
         step, weights = max(1, BLOCK // self.X.shape[1]), self.sample_weight
-        pages = getattr(self.X, "_mmap", None)
+        pages: Any = getattr(self.X, "_mmap", None)
         for begin in range(0, len(self.X), step):
             rows = slice(begin, begin + step)
             yield self.X[rows], self.y[rows], weights if np.ndim(weights) == 0 else weights[rows]
@@ -189,7 +218,9 @@ class Sequential:
         total: Any = None
         for number, raw in enumerate(self.source, 1):
             if not isinstance(raw, (tuple, list)) or len(raw) not in (2, 3):
-                raise TypeError(f"block {number}: (X, y) or (X, y, sample_weight) must come, but {type(raw).__name__} did")
+                raise TypeError(
+                    f"block {number}: (X, y) or (X, y, sample_weight) must come, but {type(raw).__name__} did"
+                )
             part = numbered(number, function, *raw, *[None] * (3 - len(raw)))
             total = part if number == 1 else numbered(number, add, total, part)
             if first:
@@ -211,7 +242,7 @@ class OnWorkers:
                 values = np.asarray(values)
                 check_same_length(name, values, X.shape[0])
                 ends = np.cumsum((0, *X.chunks[0]))
-                self.columns.append([values[begin:end] for begin, end in zip(ends, ends[1:])])
+                self.columns.append([values[begin:end] for begin, end in itertools.pairwise(ends)])
                 continue
             values = values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values
             if not np.isnan([X.shape[0], values.shape[0]]).any():
@@ -275,7 +306,7 @@ class RowBlocks:
         self, function: Callable[[Block], Any], add: Callable[[Any, Any], Any] = add_up, first: bool = False
     ) -> Any:  # fmt: skip
         """Return the sum of `function` over the blocks, or of the `first` block alone, None if that is empty."""
-        work, join = functools.partial(read, self.reader, function), functools.partial(_joined, add)
+        work, join = functools.partial(read, self.reader, function, add), functools.partial(_joined, add)
         samples, found = self.source.fold(work, join, first) or (0, None)
         if not first and samples != self.surveyed.samples:
             raise ValueError(

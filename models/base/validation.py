@@ -120,7 +120,7 @@ def as_targets(y: Any, samples: int, who: str, warns: bool = True) -> np.ndarray
 
 
 def as_weights(sample_weight: Any, samples: int, needed: bool = True) -> np.ndarray:
-    """Return the sample weights, ones for None; raise ValueError unless finite, nonnegative and, if `needed`, not all 0."""
+    """Return the sample weights, ones for None; raise ValueError unless finite, >= 0 and, if `needed`, not all 0."""
     if sample_weight is None:
         return np.ones(samples)
     weights = _as_float(sample_weight, "sample_weight")

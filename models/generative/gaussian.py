@@ -23,7 +23,13 @@ from .generative import (
 )  # fmt: skip
 from .normal import conjugate_prior, groups_of
 from .normal_classes import (
-    UNLABELLED, BlockSample, NormalClasses, Sample, check_shrinkage, maximize_likelihood, normal_classes,
+    UNLABELLED,
+    BlockSample,
+    NormalClasses,
+    Sample,
+    check_shrinkage,
+    maximize_likelihood,
+    normal_classes,
 )  # fmt: skip
 
 Self = TypeVar("Self", bound="NormalDiscriminant")

@@ -209,9 +209,7 @@ class NormalClasses:
         self.counts = found.counts
         self.priors = estimated_priors(self.counts, self.given_priors, self.dirichlet)
         classes = self.counts.size
-        means, self.scatters = found.join(
-            np.tile(self.prior.mean, (classes, 1)), np.full(classes, self.prior.strength)
-        )
+        means, self.scatters = found.join(np.tile(self.prior.mean, (classes, 1)), np.full(classes, self.prior.strength))
         self.means = np.where((self.counts + self.prior.strength > 0.0)[:, None], means, self.means)
         if self.kind == "spherical":  # every diagonal entry becomes tr(S) / p
             self.scatters = np.tile(self.scatters.mean(axis=1, keepdims=True), self.scatters.shape[1])
@@ -236,7 +234,7 @@ class NormalClasses:
         return np.where(within, variances, self.scale), within
 
     def _completed(self, sample: Sample, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the samples of class k with E[x_m | x_o] for missing entries, their weights, the sum of cov[x_m | x_o]."""
+        """Return the samples of class k with E[x_m | x_o] filled in, their weights, and the sum of cov[x_m | x_o]."""
         covariance = self.covariances[0 if self.shared else k]
         filled, added = complete(sample.X, self.means[k], covariance, sample.groups, weights)
         used = weights > 0.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +17,7 @@ from ..base.blocks import Block, RowBlocks
 from ..base.multiclass import two_class_problems
 from ..numerics.newton_minimizer import add_gram
 from ..numerics.summed_newton import Run, SummedLoss, SummedPoint, check_unknowns, minimize_sum
-from .dual import Answer, Dual, respond, machine_dual
+from .dual import Answer, machine_dual, respond
 
 ROUNDS, CLOSER = 4, 1e-3  # most runs of Newton's method, and factor of its tolerance from one to the next
 

@@ -96,8 +96,8 @@ class LinearMachine(BuiltAnswer):
         """Add a machine's objectives, and warn if its gap is not closed."""
         if not answer.converged:
             warn_unconverged(
-                f"{type(self).__name__}: descent ended after {answer.passes} passes, its objective {answer.objective:.6g} known to a "
-                f"share of {answer.gap:.1e}. Scale the features, lower C, or raise time_limit, tol or max_iter."
+                f"{type(self).__name__}: descent ended after {answer.passes} passes, its objective "
+                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}. Scale the features, lower C, or raise time_limit, tol or max_iter."
             )
         self.n_iter_ = max(self.n_iter_, answer.passes)
         self.objective_ += answer.objective

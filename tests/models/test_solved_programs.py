@@ -98,9 +98,10 @@ def one_class_machine():
     return Case(model, stated, lambda a: K @ a.x, model.score_samples(X))
 
 
-def linear_classifier(loss="hinge", sparse=False, features=3):
+def linear_classifier(loss="hinge", sparse=False, features=3, in_blocks=False):
     X, y, _ = data(features=features)
-    model = models.LinearSVC(C=C, loss=loss, intercept_scaling=2.0, tol=1e-10).fit(sp.csr_array(X) if sparse else X, y)
+    model, given = models.LinearSVC(C=C, loss=loss, intercept_scaling=2.0, tol=1e-10), sp.csr_array(X) if sparse else X
+    model = model.fit([(given[:7], y[:7]), (given[7:], y[7:])]) if in_blocks else model.fit(given, y)
     squared, F = loss == "squared_hinge", np.column_stack([X, np.full(y.size, 2.0)])
     size, d = (np.inf, 0.5 / C) if squared else (C, 0.0)
     bounds = np.where(y > 0.0, 0.0, -size), np.where(y > 0.0, size, 0.0)
@@ -206,6 +207,8 @@ CASES = {
     "NuSVR": nu_regressor,
     "OneClassSVM": one_class_machine,
     "LinearSVC": functools.partial(linear_classifier, "squared_hinge"),
+    "LinearSVC, in blocks": functools.partial(linear_classifier, "squared_hinge", in_blocks=True),
+    "LinearSVC, sparse, in blocks": functools.partial(linear_classifier, "squared_hinge", True, in_blocks=True),
     "LinearSVC, hinge": linear_classifier,
     "LinearSVC, sparse": functools.partial(linear_classifier, sparse=True),
     "LinearSVC, wide": functools.partial(linear_classifier, features=60),

@@ -1,5 +1,6 @@
-"""Samples in blocks of rows have the answer of the samples in memory, however they are cut, and are checked by block."""
+"""Samples in blocks of rows have the answer of samples in memory, however they are cut, and are checked by block."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -40,7 +41,7 @@ def samples(classes=2, n=300, p=3, seed=0, labels="abcd"):
 
 def cut(ends, *columns):
     ends = [0, *sorted(ends), len(columns[-1])]
-    return [tuple(column[a:b] for column in columns) for a, b in zip(ends, ends[1:])]
+    return [tuple(column[a:b] for column in columns) for a, b in itertools.pairwise(ends)]
 
 
 def agree(found, known, X, near=1e-8):
@@ -304,7 +305,11 @@ def test_what_is_fitted_leaves_the_blocks_behind():
 def test_lists_of_rows_and_small_arrays_on_disk_stay_in_memory(tmp_path):
     X, y, _ = samples(2)
     np.save(tmp_path / "X.npy", X)
-    for given_X, given_y in (([[1.0, 2.0], [3.0, 4.0]], None), (np.load(tmp_path / "X.npy", mmap_mode="r"), y), ("a", None)):
+    for given_X, given_y in (
+        ([[1.0, 2.0], [3.0, 4.0]], None),
+        (np.load(tmp_path / "X.npy", mmap_mode="r"), y),
+        ("a", None),
+    ):
         assert row_blocks_of(given_X, given_y, None, "LinearSVC", True, True) is None
 
 
