@@ -95,6 +95,6 @@ def test_every_example_is_on_the_page_and_tested():
     page = (DOCS / "examples.md").read_text(encoding="utf-8")
     tests = Path(__file__).read_text(encoding="utf-8")
     names = sorted(path.stem for path in (DOCS / "examples").glob("*.py"))
-    assert len(names) == 12
+    assert len(names) == 13
     for name in names:
         assert f"examples/{name}.py" in page and f'example("{name}")' in tests

@@ -14,8 +14,8 @@ from ..base.groups import EngineParameters, InterceptParameters, WeightParameter
 from ..base.linear import LinearClassifier
 from ..base.parameters import Count, NonNegative, Positive, fitted, parameters
 from ..base.validation import as_generator, as_targets, as_weights
-from .coordinate_descent import solve
 from .blocks import BlockMachines
+from .coordinate_descent import solve
 from .dual import Answer, machine_dual
 
 FINITE = "C must be finite: a hard margin has no bound on its multipliers; use SVC(C=inf) or SVR(C=inf)"
@@ -97,7 +97,8 @@ class LinearMachine(BuiltAnswer):
         if not answer.converged:
             warn_unconverged(
                 f"{type(self).__name__}: descent ended after {answer.passes} passes, its objective "
-                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}. Scale the features, lower C, or raise time_limit, tol or max_iter."
+                f"{answer.objective:.6g} known to a share of {answer.gap:.1e}. Scale the features, lower C, or raise "
+                "time_limit, tol or max_iter."
             )
         self.n_iter_ = max(self.n_iter_, answer.passes)
         self.objective_ += answer.objective
