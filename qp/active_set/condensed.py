@@ -50,7 +50,6 @@ class Condensed(Structure):
 
     m, n = dimension(), dimension()
     answers, elimination, work = structure(Batch), structure(Elimination), structure(DualSet)
-    cost = floats()  # of the reduced program
     bound = floats("m")  # 1 for rows with one entry
     largest, tol, tol_abs = number(), number(), number()  # `largest` entry of P
     Px, PTx, dual = floats("2 * n"), floats("2 * n", scratch=True), floats("2 * n")
@@ -66,16 +65,15 @@ def solve_condensed(
     if not fits(e, l, u, lb, ub):
         reduced.code[0] = FAILED
         return 0
-    reduce_vectors(e, q, l, u, lb, ub, c.cost, reduced.l[0], reduced.u[0])
-    find_dual(dual, c.cost, is_warm)
+    reduce_vectors(e, q, l, u, lb, ub, reduced.l[0], reduced.u[0])
+    find_dual(dual, e.cost, is_warm)
     made = reduced.iterations[0]
     answers.iterations[0], last = made, min(made, reduced.trace.size - 1)
     for k in range(last + 1):
         answers.trace[k] = reduced.trace[k]
     is_measured = reduced.code[0] == OPTIMAL
     if is_measured:
-        y = answers.y[0]
-        lift(e, q, u, lb, reduced.x[0], reduced.y[0], answers.x[0], y[: c.m], y[c.m :])
+        lift(e, q, u, lb, reduced.x[0], reduced.y[0], answers.x[0], answers.y[0])
         test(c, q, l, u, lb, ub)
         if not meets(c.found, c.tol, c.tol_abs):
             reduced.code[0] = FAILED
@@ -86,7 +84,7 @@ def solve_condensed(
 @inner
 def test(c: Condensed, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> None:
     """Measure the residuals of the answer on the program's own data, in twice the precision."""
-    e, found, answers, m, n, nothing = c.elimination, c.found, c.answers, c.m, c.n, c.cost[:0]
+    e, found, answers, m, n, nothing = c.elimination, c.found, c.answers, c.m, c.n, q[:0]
     x, y, z = answers.x[0], answers.y[0][:m], answers.y[0][m:]
     c.Px[:], c.rows[:], c.dual[n:] = 0.0, 0.0, 0.0
     for j in range(n):
@@ -137,9 +135,7 @@ class CondensedActiveSet(DualActiveSet):
         self.is_definite, workspace.is_at_work = workspace.factor == 1, False
         self._answers = answers_of(m, n, workspace.batch.trace.size)
         self._block, self._places = places_of(self._answers)
-        self._work = work = Condensed(
-            m=m, n=n, answers=self._answers, elimination=elimination, work=workspace.work, cost=np.empty(v)
-        )
+        self._work = work = Condensed(m=m, n=n, answers=self._answers, elimination=elimination, work=workspace.work)
         work.bound[:], work.tol = bounds_among(program.A), settings.tol
         work.tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         work.largest = float(np.abs(elimination.P_data).max(initial=0.0))
@@ -205,10 +201,10 @@ class CondensedActiveSet(DualActiveSet):
             return answer_in(self._block, self._places, program, program.offset, workspace.result, self.plan, settings)
         if workspace.code.item() != PRIMAL_INFEASIBLE:
             return None
-        y, z = np.empty(program.m), np.empty(program.n)
-        lift_multipliers(self._work.elimination, np.zeros(program.n), workspace.batch.y[0], y, z)
+        ray = np.empty(program.m + program.n)
+        lift_multipliers(self._work.elimination, np.zeros(program.n), workspace.batch.y[0], ray)
         steps = self._answers.trace[: self._answers.iterations.item() + 1].copy()
-        return self._certificate(np.zeros(program.n), y, z, steps.view(np.float64))
+        return self._certificate(np.zeros(program.n), *np.split(ray, [program.m]), steps.view(np.float64))
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""

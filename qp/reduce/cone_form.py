@@ -193,12 +193,12 @@ class SidesProgram(StackedProgram):
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q of the free variables, and l and u minus the contribution of the fixed variables to A x."""
-        A, q, value, l, u = program.A, program.q, np.empty(program.n), np.empty(program.m), np.empty(program.m)
-        sides = A.indptr, A.indices, A.data, program.lb, program.l, program.u
-        substitute(self._form.places, *sides, value, l, u)
+        A, q, l, u, is_free = program.A, program.q, program.l.copy(), program.u.copy(), self._form.is_free(program)
+        value = np.where(is_free, 0.0, program.lb)
+        substitute(A.indptr, A.indices, A.data, value, l, u)
         Pv = program.hessian.product(value)
         self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        return (q + Pv)[self._form.is_free(program)], l, u
+        return (q + Pv)[is_free], l, u
 
     def bounds(self) -> Entries:
         """Return the bounds, as `socp.ConeProgram` does; presolve leaves no row with one entry."""
@@ -351,26 +351,22 @@ def fix_multipliers(
 
 
 @kernel
-def substitute(
-    places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, lb: Floats, l: Floats, u: Floats, value: Floats,
-    lower: Floats, upper: Floats,
-) -> None:  # fmt: skip
-    """Set `value` to the fixed variables, 0 elsewhere; compute `lower` := l - A value and `upper` := u - A value.
+def substitute(A_indptr: Ints, A_indices: Ints, A_data: Floats, value: Floats, l: Floats, u: Floats) -> None:
+    """l := l - A value, u := u - A value.
 
     A side that differs from 0 by rounding alone is set to 0: a row 0 x = 1e-16 has a solution.
     """
-    m, shift, size = l.size, np.zeros(l.size), np.zeros(l.size)
-    for j in range(lb.size):
-        value[j] = lb[j] if places[m + j] == FIXED else 0.0
+    shift, size = np.zeros(l.size), np.zeros(l.size)
+    for j in range(value.size):
         for k in range(A_indptr[j], A_indptr[j + 1]):
             shift[A_indices[k]] += A_data[k] * value[j]
             size[A_indices[k]] += abs(A_data[k] * value[j])
-    for i in range(m):
-        lower[i], upper[i] = l[i] - shift[i], u[i] - shift[i]
-        if abs(lower[i]) <= LOST * size[i]:
-            lower[i] = 0.0
-        if abs(upper[i]) <= LOST * size[i]:
-            upper[i] = 0.0
+    for i in range(l.size):
+        l[i], u[i] = l[i] - shift[i], u[i] - shift[i]
+        if abs(l[i]) <= LOST * size[i]:
+            l[i] = 0.0
+        if abs(u[i]) <= LOST * size[i]:
+            u[i] = 0.0
 
 
 @kernel

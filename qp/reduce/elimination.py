@@ -27,7 +27,7 @@ import numpy as np
 
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Bools, Floats, Ints, Matrix
-from socp.compiled.structures import Structure, dimension, floats, integers
+from socp.compiled.structures import Structure, dimension, floats, integer, integers
 from socp.linalg.csc import csc_of_dense, transpose
 from socp.problem.checks import INT
 
@@ -43,31 +43,29 @@ class Elimination(Structure):
     """Order in which a program's equalities define variables, and A by columns and by rows.
 
     Definition k gives the variable `variables[k]` by the row `rows[k]`, from variables that are independent, given, or
-    defined earlier.  The reduced program has the independent variables; its rows are the `kept` rows and the `bounded`
-    dependent variables.
+    defined earlier; there are `count` definitions.  The reduced program has the independent variables, and the cost
+    `cost`; its rows are the `kept` rows and the `bounded` dependent variables.
     """
 
-    m, n, count = dimension(), dimension(), dimension()
-    variables, rows, pivots = integers("count"), integers("count"), floats("count")
+    m, n, count = dimension(), dimension(), integer()
+    variables, rows, pivots = integers(), integers(), floats()
     independent, given, kept, bounded = integers(), integers(), integers(), integers()
     indptr, indices, data = integers(), integers(), floats()  # A
     t_indptr, t_indices, t_data = integers(), integers(), floats()  # A'
     P_indptr, P_indices, P_data = integers(), integers(), floats()
     use = integers("n")
-    x0, gradient, y0 = floats("n"), floats("n"), floats("m")
+    x0, gradient, y0, cost = floats("n"), floats("n"), floats("m"), floats()
 
 
 @kernel
-def find_definitions(
-    indptr: Ints, indices: Ints, data: Floats, t_indptr: Ints, t_indices: Ints, t_data: Floats,
-    is_equal: Bools, is_given: Bools, has_bound: Bools, variables: Ints, rows: Ints, pivots: Floats,
-) -> int:  # fmt: skip
-    """Write definitions, the last one first, and return their number.
+def find_definitions(e: Elimination, is_equal: Bools, is_given: Bools, has_bound: Bools) -> int:
+    """Write the definitions to the ends of arrays with n entries, and return their number.
 
     A variable in one unused equality may be defined by it; the queue holds these variables, the first ones to become
     so first.  Where it is empty, the longest equality is set aside: it stays a row of the reduced program.
     """
-    m, n, found, at = is_equal.size, is_given.size, 0, 0
+    m, n, at, first = e.m, e.n, 0, e.n
+    indptr, indices, t_indptr, t_indices = e.indptr, e.indices, e.t_indptr, e.t_indices
     uses, level, is_open, lengths = np.zeros(n, np.int64), np.zeros(n, np.int64), is_equal.copy(), np.empty(m, np.int64)
     queue, head, tail = np.empty(n, np.int64), 0, 0
     for i in range(m):
@@ -89,16 +87,16 @@ def find_definitions(
             for k in range(indptr[j], indptr[j + 1]):
                 if is_open[indices[k]]:
                     i = indices[k]
-            k = best_entry(t_indices, t_data, t_indptr[i], t_indptr[i + 1], uses, level, level[j], is_given, has_bound)
-            if k >= 0:
-                variables[found], rows[found], pivots[found] = t_indices[k], i, t_data[k]
-                found += 1
+            k = best_entry(e, i, uses, level, level[j], is_given, has_bound)
+            if k >= 0:  # Found in reverse: a definition may use the variables of those that are found after it.
+                first -= 1
+                e.variables[first], e.rows[first], e.pivots[first] = t_indices[k], i, e.t_data[k]
             next_level = level[j] + 1
         else:
             while at < m and not is_open[by_length[at]]:
                 at += 1
             if at == m:
-                return found
+                return n - first
             i, next_level = by_length[at], 0
         is_open[i] = False
         for k in range(t_indptr[i], t_indptr[i + 1]):
@@ -111,15 +109,14 @@ def find_definitions(
 
 @inner
 def best_entry(
-    indices: Ints, data: Floats, begin: int, end: int, uses: Ints, level: Ints, own: int, is_given: Bools,
-    has_bound: Bools,
+    e: Elimination, i: int, uses: Ints, level: Ints, own: int, is_given: Bools, has_bound: Bools
 ) -> int:  # fmt: skip
-    """Return the entry of the variable that a row defines, or -1: of level `own`, without a bound, largest.
+    """Return the entry of the variable that row `i` defines, or -1: of level `own`, without a bound, largest.
 
     Variables of a later level have become candidates because rows like this one are used, as inputs of a dynamical
     system whose states they define; to solve for these would invert the system.
     """
-    largest, best = 0.0, -1
+    indices, data, begin, end, largest, best = e.t_indices, e.t_data, e.t_indptr[i], e.t_indptr[i + 1], 0.0, -1
     for k in range(begin, end):
         largest = max(largest, abs(data[k]))
     for k in range(begin, end):
@@ -203,8 +200,8 @@ def fits(e: Elimination, l: Floats, u: Floats, lb: Floats, ub: Floats) -> bool:
 
 @kernel
 def reduce_vectors(
-    e: Elimination, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, cost: Floats, lower: Floats, upper: Floats
-) -> None:  # fmt: skip
+    e: Elimination, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, lower: Floats, upper: Floats
+) -> None:
     """Write the cost (q + P x_0)'Z of the reduced program, and the sides of its rows and variables."""
     x0, y = e.x0, e.y0
     for k in range(e.independent.size):
@@ -222,7 +219,7 @@ def reduce_vectors(
         total = e.gradient[j]
         for k in range(e.indptr[j], e.indptr[j + 1]):
             total += e.data[k] * y[e.indices[k]]
-        cost[c], lower[rows + c], upper[rows + c] = total, lb[j], ub[j]
+        e.cost[c], lower[rows + c], upper[rows + c] = total, lb[j], ub[j]
     for r in range(e.kept.size):
         i = e.kept[r]
         shift = 0.0
@@ -236,26 +233,26 @@ def reduce_vectors(
 
 @kernel
 def lift(
-    e: Elimination, q: Floats, u: Floats, lb: Floats, v: Floats, w: Floats, x: Floats, y: Floats, z: Floats
+    e: Elimination, q: Floats, u: Floats, lb: Floats, v: Floats, w: Floats, x: Floats, multipliers: Floats
 ) -> None:
-    """Write (x, y, z_bounds) of the program for v and the multipliers w of the reduced program's rows and variables."""
+    """Write x and (y, z_bounds) of the program for v and the multipliers w of the reduced program."""
     for c in range(e.independent.size):
         x[e.independent[c]] = v[c]
     for k in range(e.given.size):
         x[e.given[k]] = lb[e.given[k]]
     define(e, u, x)
     add_gradient(e, x, q, e.gradient)
-    lift_multipliers(e, e.gradient, w, y, z)
+    lift_multipliers(e, e.gradient, w, multipliers)
 
 
 @kernel
-def lift_multipliers(e: Elimination, gradient: Floats, w: Floats, y: Floats, z: Floats) -> None:
-    """Write (y, z_bounds) that solve gradient + A'y + z = 0, given the multipliers w of the reduced program.
+def lift_multipliers(e: Elimination, gradient: Floats, w: Floats, multipliers: Floats) -> None:
+    """Write (y, z_bounds), with gradient + A'y + z = 0, for the multipliers w of the reduced rows and variables.
 
     `gradient` becomes gradient + z.
     """
-    rows = e.kept.size + e.bounded.size
-    z[:], y[:] = 0.0, 0.0
+    rows, y, z = e.kept.size + e.bounded.size, multipliers[: e.m], multipliers[e.m :]
+    multipliers[:] = 0.0
     for r in range(e.kept.size):
         y[e.kept[r]] = w[r]
     for r in range(e.bounded.size):
@@ -277,30 +274,26 @@ def elimination_of(program: QuadraticProgram) -> Elimination | None:
     A, m, n = program.A, program.m, program.n
     t_indptr, t_indices, source = np.empty(m + 1, INT), np.empty_like(A.indices), np.empty_like(A.indices)
     transpose(m, A.indptr, A.indices, t_indptr, t_indices, source)
-    t_data = A.data[source]
     is_equal = (program.l == program.u) & np.isfinite(program.l)
     is_given = program.lb == program.ub
     has_bound = np.isfinite(program.lb) | np.isfinite(program.ub)
-    variables, rows, pivots = np.empty(n, INT), np.empty(n, INT), np.empty(n)
-    count = find_definitions(
-        A.indptr, A.indices, A.data, t_indptr, t_indices, t_data, is_equal, is_given, has_bound, variables, rows, pivots
-    )
-    if count == 0:
-        return None
-    P = program.hessian.source if program.hessian.is_sparse else csc_of_dense(program.hessian.dense())
-    variables, rows, pivots = variables[:count][::-1], rows[:count][::-1], pivots[:count][::-1]
-    use, is_kept = np.full(n, INDEPENDENT), np.isfinite(program.l) | np.isfinite(program.u)
-    use[is_given], is_kept[rows] = GIVEN, False
-    use[variables] = np.where(has_bound[variables], BOUNDED, DEPENDENT)
-    found = Elimination(
-        m=m, n=n, count=count, indptr=A.indptr, indices=A.indices, data=A.data, t_indptr=t_indptr,
-        t_indices=t_indices, t_data=t_data, P_indptr=P.indptr, P_indices=P.indices, P_data=P.data,
-        independent=np.flatnonzero(use == INDEPENDENT), given=np.flatnonzero(use == GIVEN),
-        kept=np.flatnonzero(is_kept), bounded=np.flatnonzero(use == BOUNDED),
+    e = Elimination(
+        m=m, n=n, indptr=A.indptr, indices=A.indices, data=A.data, t_indptr=t_indptr, t_indices=t_indices,
+        t_data=A.data[source], variables=np.empty(n, INT), rows=np.empty(n, INT), pivots=np.empty(n),
     )  # fmt: skip
-    found.variables[:], found.rows[:], found.pivots[:] = variables, rows, pivots
-    found.use[:] = use
-    return found
+    e.count = find_definitions(e, is_equal, is_given, has_bound)
+    if e.count == 0:
+        return None
+    e.variables, e.rows, e.pivots = (array[n - e.count :] for array in (e.variables, e.rows, e.pivots))
+    P = program.hessian.source if program.hessian.is_sparse else csc_of_dense(program.hessian.dense())
+    e.P_indptr, e.P_indices, e.P_data = P.indptr, P.indices, P.data
+    use, is_kept = e.use, np.isfinite(program.l) | np.isfinite(program.u)
+    use[:], is_kept[e.rows] = np.where(is_given, GIVEN, INDEPENDENT), False
+    use[e.variables] = np.where(has_bound[e.variables], BOUNDED, DEPENDENT)
+    e.independent, e.given = np.flatnonzero(use == INDEPENDENT), np.flatnonzero(use == GIVEN)
+    e.kept, e.bounded = np.flatnonzero(is_kept), np.flatnonzero(use == BOUNDED)
+    e.cost = np.empty(e.independent.size)
+    return e
 
 
 def reduced_matrices(program: QuadraticProgram, e: Elimination) -> tuple[np.ndarray, np.ndarray] | None:

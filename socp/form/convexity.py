@@ -40,7 +40,7 @@ def is_semidefinite(P: Hessian, eps: float, D: np.ndarray = NO_VALUES, factor: f
     if is_clearly_semidefinite(n, is_sparse, indptr, indices, values, D, factor, eps):
         return True
     shift = np.empty(n)
-    set_shift(n, is_sparse, indptr, indices, values, D, factor, eps, shift)
+    set_shift(is_sparse, indptr, indices, values, D, factor, eps, shift)
     if isinstance(P, DenseHessian):
         return has_factor(P, eps, shift)
     return first_bad_pivot(P, shift)[0].size == n
@@ -109,7 +109,7 @@ def negative_direction(P: Hessian, eps: float, size: np.ndarray) -> np.ndarray:
         v = eigh(P.dense() / size / size[:, None], subset_by_index=[0, 0], check_finite=False)[1][:, 0] / size
     else:
         shift, v = np.empty(n), np.zeros(n)
-        set_shift(n, P.is_sparse, P.indptr, P.indices, P.values, NO_VALUES, 1.0, eps, shift)
+        set_shift(P.is_sparse, P.indptr, P.indices, P.values, NO_VALUES, 1.0, eps, shift)
         before, k, solved = _dense_pivot(P, shift) if isinstance(P, DenseHessian) else _sparse_pivot(P, shift)
         v[before], v[k] = -solved, 1.0
     if v @ P.product(v) >= 0.0:
@@ -140,15 +140,15 @@ def _sparse_pivot(P: Hessian, shift: np.ndarray) -> tuple[np.ndarray, int, np.nd
 
 @kernel
 def set_shift(
-    n: int, is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, eps: float,
-    shift: Floats,
-) -> None:  # fmt: skip
+    is_sparse: bool, indptr: Ints, indices: Ints, values: Floats, D: Floats, factor: float, eps: float, shift: Floats
+) -> None:
     """Set `shift` to the rounding errors of the diagonal of P, a share of each P_ii (see `checks.rounding`).
 
     A share of the largest entry would let a scaling of the variables hide negative curvature.  It is the shift only in
     rows that hold nothing but rounding errors (see `is_rounding`).  P is factor D times a matrix times D, whose entries
     count, if D is not empty.
     """
+    n = shift.size
     share, largest, diagonal = rounding(n, eps), 0.0, np.zeros(n)
     for i in range(n):
         if is_sparse:
@@ -206,7 +206,7 @@ def is_clearly_semidefinite(
                 P[indices[k] * n + j] += values[k]
         else:
             P[j * n : (j + 1) * n] = values[j * n : (j + 1) * n]
-    set_shift(n, is_sparse, indptr, indices, values, D, factor, eps, shift)
+    set_shift(is_sparse, indptr, indices, values, D, factor, eps, shift)
     for j in range(n):
         P[j * n + j] += shift[j]
     return cholesky(n, P) == 0

@@ -13,16 +13,16 @@ def parts(program):
     """Return the elimination of a program, and P, rows, cost, lower and upper sides of the reduced program."""
     e = elimination_of(program)
     P, rows = reduced_matrices(program, e)
-    cost, lower, upper = np.empty(P.shape[0]), np.empty(sum(rows.shape)), np.empty(sum(rows.shape))
-    reduce_vectors(e, program.q, program.l, program.u, program.lb, program.ub, cost, lower, upper)
-    return e, P, rows, cost, lower, upper
+    lower, upper = np.empty(sum(rows.shape)), np.empty(sum(rows.shape))
+    reduce_vectors(e, program.q, program.l, program.u, program.lb, program.ub, lower, upper)
+    return e, P, rows, e.cost.copy(), lower, upper
 
 
 def lifted(program, e, v, w):
     """Return the point of `program` for a point v and multipliers w of the reduced program."""
-    x, y, z = np.empty(program.n), np.empty(program.m), np.empty(program.n)
-    lift(e, program.q, program.u, program.lb, v, w, x, y, z)
-    return x, y, z
+    x, multipliers = np.empty(program.n), np.empty(program.m + program.n)
+    lift(e, program.q, program.u, program.lb, v, w, x, multipliers)
+    return x, *np.split(multipliers, [program.m])
 
 
 @pytest.mark.parametrize("kind", KINDS)

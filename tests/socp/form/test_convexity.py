@@ -205,10 +205,10 @@ def test_the_shift_is_a_share_of_each_entry_and_rounding_in_rows_of_rounding():
         csc = as_csc("P", full)
         for form in ((False, csc.indptr, csc.indices, full.ravel()), (True, csc.indptr, csc.indices, csc.data)):
             shift = np.empty(n)
-            set_shift(n, *form, scales, factor, EPS, shift)
+            set_shift(*form, scales, factor, EPS, shift)
             np.testing.assert_allclose(shift, expected * size, rtol=1e-13)
     zero = np.empty(2)
-    set_shift(2, False, csc.indptr, csc.indices, np.zeros(4), np.zeros(0), 1.0, EPS, zero)
+    set_shift(False, csc.indptr, csc.indices, np.zeros(4), np.zeros(0), 1.0, EPS, zero)
     assert (zero == 1.0).all()
 
 
