@@ -2,7 +2,9 @@
 
 What the paper leaves open:
 
-    words               all of the pair's posts: a held-out or a test post may have words that no training post has
+    words               of the training posts, for all methods; a post that is held out for the leave-one-out likelihood
+                        may have words that no other training post has.  `LEAKED` has two methods with the words of all
+                        posts, test posts too: naive Bayes then smooths over words that it never sees
     regions             subject and body, with shared word probabilities (eqs. 5 and 6)
     logistic regression has the counts of subject and body together for its features
     significant         p < 0.05 in the paired t-test over the splits
@@ -12,6 +14,7 @@ What the paper leaves open:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +45,12 @@ COVERAGES = tuple(k / 50 for k in range(1, 51))
 BAYES, LOGISTIC = "naive Bayes", "logistic regression"
 HYBRID, HYBRID_1 = "hybrid", "hybrid, 1 region"
 PLAIN_HYBRID, PLAIN_HYBRID_1 = "hybrid, not normalized", "hybrid, 1 region, not normalized"
+LEAKED = {"naive Bayes, all posts' words": BAYES, "hybrid, all posts' words": HYBRID}
+SMALL, VERY_NEAR, DRAMATIC = (
+    100,
+    0.02,
+    2.0 / 3.0,
+)  # posts of "small training sets", error of "very near", ratio of errors
 STYLES: dict[str, dict[str, Any]] = {
     LOGISTIC: {"color": "r", "linestyle": "--"},
     BAYES: {"color": "b", "linestyle": ":"},
@@ -87,12 +96,15 @@ def _pair(groups: np.ndarray, counts: sp.csr_array, first: str, second: str) -> 
 
 def log_odds(method: str, pair: Pair, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return log P(1 | x) / P(0 | x) of test posts, and True if the fit's likelihood had no maximum."""
-    y = pair.y[train]
+    y, all_words, method = pair.y[train], method in LEAKED, LEAKED.get(method, method)
     regions = 2 if method in (HYBRID, PLAIN_HYBRID) else 1
-    X = sp.csr_array(pair.subjects + pair.bodies if regions == 1 else sp.hstack([pair.subjects, pair.bodies]))
+    parts = (pair.subjects + pair.bodies,) if regions == 1 else (pair.subjects, pair.bodies)
+    if not all_words:
+        words = np.flatnonzero(sum(part[train].sum(axis=0) for part in parts))
+        parts = tuple(part[:, words] for part in parts)
+    X = sp.csr_array(sp.hstack(parts))
     model: Any = HybridNaiveBayes(regions=regions, normalize=method in (HYBRID, HYBRID_1))
     if method == LOGISTIC:
-        X = X[:, np.flatnonzero(X[train].sum(axis=0))]  # the weights of the other words are 0
         model = LogisticRegression(C=1.0)
     elif method == BAYES:
         model = MultinomialNaiveBayes()
@@ -117,11 +129,14 @@ class HybridCurves(OnPairs):
     protocol = Protocol(
         paper="Six pairs of newsgroups, subject and body as two regions, 10 random splits, training sets up to 1,500 "
         "posts, test error; headers but the subject left out, NUMBER, EMAILADDR, Porter's stems.",
-        ours="The same, training sets of 20 to 1,200 posts.",
+        ours="The same, training sets of 20 to 1,200 posts; the words are those of the training posts.",
         differences="A post out of the largest training set tests, and training sets are nested; the Gaussian prior "
-        "of logistic regression has variance 1. That two regions and normalizing help is told there without numbers.",
+        "of logistic regression has variance 1. That two regions and normalizing help is told there without numbers. "
+        "The paper does not name its vocabulary: two columns have the words of all posts, test posts too. Xue and "
+        "Titterington (Interpretation of hybrid generative/discriminative algorithms, Neurocomputing 2009) doubt the "
+        "advantage of the hybrid; the parts on naive Bayes are where such a doubt is decided here.",
     )
-    methods = (BAYES, HYBRID, LOGISTIC, HYBRID_1, PLAIN_HYBRID)
+    methods = (BAYES, HYBRID, LOGISTIC, HYBRID_1, PLAIN_HYBRID, *LEAKED)
 
     def setups(self, quick: bool) -> list[Parameters]:
         return grid(pair=QUICK_PAIRS if quick else PAIRS, sizes=[list(QUICK_SIZES if quick else SIZES)])
@@ -164,28 +179,71 @@ class HybridCurves(OnPairs):
         return figure
 
     def verdict(self, runs: list[Result]) -> Verdict:
-        """Return the verdict over all places; a place is a pair and a size."""
-        places = []
+        """Return the verdict over all places; a place is a pair and a size.
+
+        A difference is significant if Student's paired test over the splits says so at LEVEL after Holm's correction
+        for the number of places.
+        """
+        excess, small, two_regions, normalized = [], [], [], []
+        above_best, above_bayes, below_bayes = [], [], []  # p-values of one side
+        ratio, leaked_ratio, best_ratio = [], [], []
         for own in grouped(runs, "pair").values():
             by_method = self.tables_of(own, "errors")
-            for k in range(len(own[0]["sizes"])):
+            for k, size in enumerate(own[0]["sizes"]):
                 errors = {method: table[:, k] for method, table in by_method.items()}
-                mean = {method: values.mean() for method, values in errors.items()}
-                best = min((BAYES, HYBRID, LOGISTIC), key=lambda method: mean[method])
-                lost = [errors[HYBRID] - errors[other] for other in (best, BAYES)]
-                worse, above = (loss.mean() > 0.0 and paired_p(loss) < LEVEL for loss in lost)
-                places.append([not worse, above, *(mean[HYBRID] < mean[other] for other in (HYBRID_1, PLAIN_HYBRID))])
-        lowest, _, two_regions, normalized = np.mean(places, axis=0).tolist()
+                mean = {method: float(values.mean()) for method, values in errors.items()}
+                best = min((BAYES, HYBRID, LOGISTIC), key=mean.__getitem__)
+                excess.append(mean[HYBRID] - mean[best])
+                above_best.append(_p_above(errors[HYBRID] - errors[best]))
+                above_bayes.append(_p_above(errors[HYBRID] - errors[BAYES]))
+                below_bayes.append(_p_above(errors[BAYES] - errors[HYBRID]))
+                two_regions.append(mean[HYBRID] < mean[HYBRID_1])
+                normalized.append(mean[HYBRID] < mean[PLAIN_HYBRID])
+                ratio.append(mean[HYBRID] / mean[BAYES])
+                bayes_leaked, hybrid_leaked = (mean[name] for name in LEAKED)
+                leaked_ratio.append(hybrid_leaked / bayes_leaked)
+                best_ratio.append(min(mean[HYBRID], hybrid_leaked) / min(mean[BAYES], bayes_leaked))
+                small.append(size <= SMALL)
+        places, small = len(excess), np.array(small)
+        dramatic, leaked, favoured = (
+            float(np.mean(np.array(some)[small] <= DRAMATIC)) for some in (ratio, leaked_ratio, best_ratio)
+        )
         return verdict_of(
             [
-                Part("the hybrid is the lowest, or not significantly above it: share of places", lowest, ">=", 0.9),
+                Part("the hybrid is the lowest or within 2 points of it: largest excess", max(excess), "<=", VERY_NEAR),
+                Part("it is significantly above the lowest: places", significant(above_best), "==", 0),
+                Part("it is below naive Bayes: share of places", float(np.mean(np.array(ratio) < 1.0)), ">=", 0.9),
+                Part("it is significantly above naive Bayes: places", significant(above_bayes), "==", 0),
                 Part(
-                    "it is significantly above naive Bayes: places", int(sum(place[1] for place in places)), "==", 0.0
+                    f"up to {SMALL} posts it has at most 2/3 of naive Bayes' error: share of places", dramatic, ">", 0.5
                 ),
-                Part("two regions beat one: share of places", two_regions, ">", 0.5),
-                Part("normalizing helps: share of places", normalized, ">", 0.5),
-            ]
+                Part("two regions beat one: share of places", float(np.mean(two_regions)), ">", 0.5),
+                Part("normalizing helps: share of places", float(np.mean(normalized)), ">", 0.5),
+            ],
+            f"It is significantly below naive Bayes at {significant(below_bayes)} of {places} places (by Holm's rule "
+            f"for {places} comparisons). With the words of all posts, test posts too, the share of dramatic places "
+            f"would be {leaked:.2f}, since naive Bayes then smooths over words that it never sees; with the words that "
+            f"suit each method best it is {favoured:.2f}.",
         )
+
+
+def _p_above(differences: np.ndarray) -> float:
+    """Return the p-value of the one-sided paired test that the mean difference is above 0."""
+    half = paired_p(differences) / 2.0
+    return half if differences.mean() > 0.0 else 1.0 - half
+
+
+def significant(p_values: Sequence[float]) -> int:
+    """Return how many of the p-values are significant at LEVEL by Holm's correction for their number.
+
+    Examples
+    --------
+    >>> significant([0.001, 0.04, 0.03]), significant([0.001, 0.02, 0.03])
+    (1, 3)
+    """
+    ascending = sorted(p_values)
+    count = len(ascending)
+    return next((k for k, p in enumerate(ascending) if p > LEVEL / (count - k)), count)
 
 
 class HybridCoverage(OnPairs):
@@ -252,7 +310,7 @@ class HybridCoverage(OnPairs):
         plain = len(pairs) * min(self._against_bayes(own, PLAIN_HYBRID_1) for own in pairs.values())
         parts = [
             Part("higher than naive Bayes' almost everywhere: share of coverages", float(np.mean(higher)), ">=", 0.9),
-            Part("significantly better on every pair: largest p", float(max(p_values)), "<", LEVEL),
+            Part("significantly better: pairs", significant(p_values), ">", len(pairs) / 2),
             Part("not normalized it differs from naive Bayes on no pair: least p x pairs", plain, ">=", LEVEL),
         ]
         if QUICK_PAIRS[0] in means:
@@ -261,15 +319,24 @@ class HybridCoverage(OnPairs):
                 Part(f"{QUICK_PAIRS[0]}: over 40 % covered at 95 % accuracy: share", float(ours), ">", 0.4),
                 Part("by naive Bayes nothing: share", float(bayes), "==", 0.0),
             ]
-        return verdict_of(parts, "On the pairs where it is not, both curves are above 99 %: there is nothing to gain.")
+        return verdict_of(
+            parts,
+            f"Without a correction for {len(pairs)} comparisons it is significantly better on "
+            f"{sum(p < LEVEL for p in p_values)} pairs; with the variance of independent splits, which random halves "
+            f"are not, on {sum(paired_p(self._gain(own, HYBRID_1)) < LEVEL for own in pairs.values())}.",
+        )
 
     def _means(self, runs: list[Result]) -> dict[str, np.ndarray]:
         return {method: rows.mean(axis=0) for method, rows in self.tables_of(runs, "accuracies").items()}
 
-    def _against_bayes(self, runs: list[Result], method: str) -> float:
-        """Return the p-value of equal mean accuracies over all coverages of a method and of naive Bayes, by split."""
+    def _gain(self, runs: list[Result], method: str) -> np.ndarray:
+        """Return by how much the mean accuracy over all coverages is above that of naive Bayes, by split."""
         means = {name: rows.mean(axis=1) for name, rows in self.tables_of(runs, "accuracies").items()}
-        return paired_p(means[method] - means[BAYES], test_to_train=1.0)
+        return means[method] - means[BAYES]
+
+    def _against_bayes(self, runs: list[Result], method: str) -> float:
+        """Return the p-value of equal mean accuracies over all coverages of a method and of naive Bayes."""
+        return paired_p(self._gain(runs, method), test_to_train=1.0)
 
 
 def _covered(accuracy: np.ndarray, goal: float = 0.95) -> float:
