@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import struct
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba.core import types
@@ -259,26 +259,55 @@ class Structure:
         raise TypeError(f"{type(self).__name__} holds addresses and cannot be copied; set up anew instead")
 
 
+PART, VALUE, VECTOR, MATRIX = range(-1, 3)  # kinds of steps; for arrays the number of axes
+
+
+class Step(NamedTuple):
+    """What `lay_out` writes for one field, at the word `place` of the block: an address with lengths, or a value.
+
+    Attributes
+    ----------
+    kind : {PART, VALUE, VECTOR, MATRIX}
+    place : int
+    first : int
+        Word where a part begins; number of a value, or of the first length of an array.
+    second : int
+        Number of the second length of a matrix.
+    item : int
+        Words per entry of an array.
+    """
+
+    kind: int
+    place: int
+    first: int
+    second: int = 0
+    item: int = 0
+
+
 class _Layout:
     """Places of the fields of a class, and of the arrays that have a shape, in its block.
 
-    The order is: fields of the class, fields of its parts, values of expressions, arrays.  Only the places of arrays
-    depend on dimensions.  All expressions are compiled into one function, as `memory` runs several
-    times for each program, and many programs are tiny.
+    A block has in order
+
+        fields of the class | fields of its parts | values | arrays of zeros | scratch arrays
+
+    where values are dimensions, lengths of arrays and addresses of structures.  Only the places of arrays depend on
+    values, which `read` computes from the arguments of the constructor.
     """
 
     def __init__(self, kind: type[Structure]) -> None:
-        self.dimensions: dict[str, None] = {}
-        self.links: dict[str, None] = {}
-        self.values: dict[str, int] = {}  # number of each expression
-        # words per entry, summed over arrays of equal size, by size as "v0 * v1"; for zeroed and for scratch arrays
-        self.sizes: tuple[dict[str, int], dict[str, int]] = {}, {}
-        self.plan: list[tuple[int, int, int, int, int]] = []
-        self.scratch: list[tuple[int, int, int, int, int]] = []  # steps of scratch arrays, which follow `plan`
+        self.dimensions: dict[str, None] = {}  # names, in order
+        self.links: dict[str, None] = {}  # names of fields with other structures, in order
+        self.values: dict[str, int] = {}  # number of each value, by its expression
+        self.zeros: list[Step] = []  # all steps but those of scratch arrays
+        self.scratch: list[Step] = []
         self.fields = 0
         self._note_dimensions(kind)
         self._add(kind)
-        self._finish()
+        self.read = self._reader()
+        self.steps = np.array(self.zeros + self.scratch, INT).reshape(-1, len(Step._fields))
+        self.begin, self.end = self.fields, self.fields + len(self.values)  # words of the values
+        self.pack: Any = struct.Struct(f"{len(self.values)}q").pack_into
 
     def _note_dimensions(self, kind: type[Structure]) -> None:
         for field in kind._fields:
@@ -296,37 +325,40 @@ class _Layout:
         for field in kind._fields:
             place, name = begin + field.place, field.name
             if isinstance(field, PartField):
-                self.plan.append((PART, place, self._add(field.kind), 0, 0))
+                self.zeros.append(Step(PART, place, self._add(field.kind)))
             elif isinstance(field, DimensionField):
-                self.plan.append((VALUE, place, self._value(name), 0, 0))
+                self.zeros.append(Step(VALUE, place, self._value(name)))
             elif isinstance(field, StructureField) and name not in self.dimensions:
                 self.links[name] = None
-                self.plan.append((VALUE, place, self._value(f"0 if {name} is None else {name}.address"), 0, 0))
+                self.zeros.append(Step(VALUE, place, self._value(f"0 if {name} is None else {name}.address")))
             elif isinstance(field, ArrayField) and field.shape is not None:
                 lengths = [self._value(length.strip()) for length in field.shape.split(",")]
-                steps, sizes = (self.scratch if field.scratch else self.plan), self.sizes[field.scratch]
-                steps.append((len(lengths), place, lengths[0], lengths[-1], field.item))
-                size = " * ".join(f"v{length}" for length in lengths)
-                sizes[size] = sizes.get(size, 0) + field.item
+                step = Step(len(lengths), place, lengths[0], lengths[-1], field.item)
+                (self.scratch if field.scratch else self.zeros).append(step)
         return begin
 
     def _value(self, expression: str) -> int:
         return self.values.setdefault(expression, len(self.values))
 
-    def _finish(self) -> None:
-        """Compile the plan into the function and the arrays that `memory` uses."""
-        zeros, scratch = (" + ".join(f"{words} * {size}" for size, words in sizes.items()) for sizes in self.sizes)
-        values = "".join(f"(v{number} := {expression}), " for expression, number in self.values.items())
-        zeros = " + ".join(filter(None, [str(self.fields + len(self.values)), zeros]))
-        arguments = [f"{name}=0" for name in self.dimensions] + [f"{name}=None" for name in self.links]
-        links = ", ".join(f"{name!r}: {name}" for name in self.links)
-        # maps the constructor's arguments to (values, zeroed words, scratch words, structures, arrays)
-        self.read: Any = eval(
-            f"lambda {', '.join([*arguments, '**arrays'])}: (({values}), {zeros}, {scratch or 0}, {{{links}}}, arrays)"
-        )
-        self.steps = np.array(self.plan + self.scratch, INT).reshape(-1, 5)
-        self.pack: Any = struct.Struct(f"{len(self.values)}q").pack_into
-        self.begin, self.end = self.fields, self.fields + len(self.values)
+    def _reader(self) -> Any:
+        """Return the function from the constructor's arguments to (values, zeroed words, scratch words, links, arrays).
+
+        It runs several times for each program, and many programs are tiny.  So its code is written for the class:
+
+            def read(n=0, m=0, form=None, **arrays):
+                v0 = n + m
+                v1 = 0 if form is None else form.address
+                return (v0, v1), 9 + 2 * v0, 0, {"form": form}, arrays
+        """
+        zeros = " + ".join([str(self.fields + len(self.values)), *_sizes(self.zeros)])
+        scratch = " + ".join(["0", *_sizes(self.scratch)])
+        arguments = ", ".join([*(f"{name}=0" for name in self.dimensions), *(f"{name}=None" for name in self.links)])
+        lines = [f"v{number} = {expression}" for expression, number in self.values.items()]
+        values, links = (f"v{k}, " for k in range(len(lines))), (f"{name!r}: {name}, " for name in self.links)
+        lines.append(f"return ({''.join(values)}), {zeros}, {scratch}, {{{''.join(links)}}}, arrays")
+        found: dict[str, Any] = {}
+        exec(f"def read({arguments + ', ' if arguments else ''}**arrays):\n " + "\n ".join(lines), found)
+        return found["read"]
 
     def memory(self, given: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, int, dict[str, Any], dict[str, Any]]:
         """Return (block, its words as integers, its address, given structures, given arrays) for a new structure."""
@@ -340,19 +372,25 @@ class _Layout:
         return block, block.view(INT), lay_out(self.steps, self.begin, self.end, block), links, arrays
 
 
-PART, VALUE, VECTOR, MATRIX = range(-1, 3)  # kinds of the steps of a plan; for arrays the number of axes
+def _sizes(steps: list[Step]) -> list[str]:
+    """Return the expressions of the numbers of words of all arrays, arrays of equal size together."""
+    words: dict[str, int] = {}
+    for step in steps:
+        if step.kind in (VECTOR, MATRIX):
+            size = f"v{step.first}" if step.kind == VECTOR else f"v{step.first} * v{step.second}"
+            words[size] = words.get(size, 0) + step.item
+    return [f"{item} * {size}" for size, item in words.items()]
 
 
 @kernel
 def lay_out(plan: IntMatrix, values: int, arrays: int, block: Floats) -> int:
     """Write the places of parts and arrays, their lengths and other values into a block; return its address.
 
-    A step of the plan is (kind, word of the field, number of a value or of the first length, number of the second
-    length, words per entry).  The values begin at the word `values`, the memory of arrays at the word `arrays`.
+    A row of the plan is a `Step`.  The values begin at the word `values`, the memory of arrays at the word `arrays`.
     """
     words, address, at = block.view(np.int64), block.ctypes.data, arrays
     for k in range(plan.shape[0]):
-        what, place, first, last, item = plan[k, 0], plan[k, 1], plan[k, 2], plan[k, 3], plan[k, 4]
+        what, place, first, second, item = plan[k, 0], plan[k, 1], plan[k, 2], plan[k, 3], plan[k, 4]
         if what == PART:
             words[place] = address + WORD * first
         elif what == VALUE:
@@ -361,8 +399,8 @@ def lay_out(plan: IntMatrix, values: int, arrays: int, block: Floats) -> int:
             words[place], words[place + 1] = address + WORD * at, words[values + first]
             size = words[values + first] * item
             if what == MATRIX:
-                words[place + 2] = words[values + last]
-                size *= words[values + last]
+                words[place + 2] = words[values + second]
+                size *= words[values + second]
             at += size
     return address
 
