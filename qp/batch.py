@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 KNOWN = ("P", "q", "A", "l", "u", "lb", "ub", "warm_start", *QuadraticBatchSettings.__annotations__)
 
+SAMPLES = 8  # matrices whose factors are tried before a batch is solved by the dual active set
 CERTIFIED = {Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists"}
 
 
@@ -235,8 +236,6 @@ def solve_many(
     """
     checked, started = Settings.of_call(settings, "solve_many", KNOWN), time.perf_counter()
     programs = Programs(P, q, A, l, u, lb, ub)
-    if checked.check_convexity:
-        refuse_nonconvex(programs, "q")
     return solve_programs(programs, checked, started, checked_start(warm_start, programs))
 
 
@@ -286,11 +285,13 @@ def solve_like(
     data.update({name: value for name, value in vectors.items() if value is not None})
     programs = Programs(program.P, A=program.A, **data)
     programs.P_eps = np.array([program.P_eps])
-    return solve_programs(programs, settings, started, checked_start(warm_start, programs))
+    return solve_programs(programs, settings, started, checked_start(warm_start, programs), is_tested=False)
 
 
-def solve_programs(programs: Programs, settings: Settings, started: float, start: Start | None) -> Solutions:
-    """Solve the checked programs of a batch; return their answers."""
+def solve_programs(
+    programs: Programs, settings: Settings, started: float, start: Start | None, is_tested: bool = True
+) -> Solutions:  # fmt: skip
+    """Solve the checked programs of a batch; return their answers.  P is tested for convexity if `is_tested`."""
     many = Solutions(programs.k, x=programs.n, y=programs.m, z_bounds=programs.n)
     many._programs = programs
 
@@ -305,20 +306,39 @@ def solve_programs(programs: Programs, settings: Settings, started: float, start
 
         return alone
 
-    lots = lots_of(programs, settings, start, loop_for(programs, settings) if start is None else None)
+    loop = loop_for(programs, settings)
+    if is_tested and settings.check_convexity and loop is None:
+        refuse_nonconvex(programs, "q")
+    lots = lots_of(programs, settings, start, loop)
     solve_batch(many, lots, new_solver, settings, started)
+    for lot in lots:
+        lot.release()
     return many
 
 
 def loop_for(programs: Programs, settings: Settings) -> DualActiveSet | None:
     """Return the dual active set for the matrices of the batch if it is expected to be faster than the lanes."""
-    if not programs.share_matrices or programs.are_crossed.any():
+    if programs.are_crossed.any() or not (programs.share_matrices or are_definite(programs.P)):
         return None
-    entries, P_entries = (int(np.count_nonzero(matrix)) for matrix in (programs.A, programs.P))
-    if not suits_loop(programs.n, programs.m, entries, P_entries, settings):
+    entries, P_entries = (int(np.count_nonzero(matrix[0])) for matrix in (programs.A, programs.P))
+    if not suits_loop(programs.n, programs.m, entries, P_entries, settings, programs.share_matrices):
         return None
     dual = DualActiveSet(programs.program(0), settings)
-    return dual if dual.is_definite else None
+    if dual.is_definite:
+        return dual
+    dual.release()
+    return None
+
+
+def are_definite(P: np.ndarray) -> bool:
+    """Return True unless a diagonal, or the Cholesky factor of one of `SAMPLES` matrices, shows that P is singular."""
+    if not (np.einsum("kii->ki", P) > 0.0).all():
+        return False
+    try:
+        np.linalg.cholesky(P[:: -(-len(P) // SAMPLES)])
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 class QuadraticLot(Lot):
@@ -342,26 +362,44 @@ class QuadraticLot(Lot):
         test = verifier_for(self.batch, self._bound, self.settings)
         return lambda task: verify(self.batch, test, *NO_LAYOUT, *task)
 
+    def release(self) -> None:
+        """Leave memory to the next batch."""
+
     def vectors(self) -> dict[str, np.ndarray]:
         y, m = self.batch.y, self._m
         return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
 
 class LoopLot(QuadraticLot):
-    """Lot of quadratic programs with common, definite matrices, solved one after another by the dual active set.
+    """Lot of quadratic programs with a definite P, solved one after another by the dual active set.
 
-    `free` holds a method with these matrices, if no thread has taken it yet.
+    `free` holds a method for the first program, whose matrices others may share, if no thread has taken it yet;
+    `taken` holds the methods of all threads.
     """
 
     uses_lanes = False
     free: list[DualActiveSet]
+    taken: list[DualActiveSet]
 
     def worker(self) -> Callable[[Task], None]:
         try:
             dual = self.free.pop()
         except IndexError:
             dual = DualActiveSet(self.programs.program(int(self.chosen[0])), self.settings)
+        self.taken.append(dual)
         return lambda task: dual.solve_each(self.batch, *task)
+
+    def collect(self, many: Solutions) -> np.ndarray:
+        left = super().collect(many)
+        if left.size and self.settings.check_convexity:  # The factors of the others have shown that P is definite.
+            refuse_nonconvex(self.programs, "q", left)
+        return left
+
+    def release(self) -> None:
+        """Leave the memory of the methods to the next batch."""
+        for dual in self.taken:
+            dual.release()
+        self.taken = []
 
 
 def lots_of(
@@ -380,5 +418,5 @@ def lots_of(
     free = [] if loop is None else [loop]
     for lot in found:
         if isinstance(lot, LoopLot):
-            lot.free = free
+            lot.free, lot.taken = free, []
     return found

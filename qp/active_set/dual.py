@@ -66,9 +66,9 @@ def load_dual(dual: DualSet, block: Floats) -> int:
     Return 1 if P is clearly definite, 2 if proximal steps are allowed and use the factor of P + rho I, with rho
     relative to P (to q if P is zero), and 0 if there is no such factor.
     """
-    batch, test = dual.batch, dual.test
+    batch = dual.batch
     m, n, P, A, words = batch.m, batch.n, batch.P[0], batch.A[0], block.view(np.int64)
-    entries, count, test.held = words[2], words[3], -1
+    entries, count = words[2], words[3]
     at = SIZES + entries + count
     places = at + 3 * n + 2 * m
     put_matrix(block, SIZES, places, entries, n, words[4] != 0, P)
@@ -77,7 +77,16 @@ def load_dual(dual: DualSet, block: Floats) -> int:
         for k in range(first, end):
             values[k] = block[at]
             at += 1
-    dual.is_factored, dual.has_v, dual.rho, factor = False, False, 0.0, 1
+    places += n + 1 + entries if words[4] != 0 else 0
+    put_matrix(block, SIZES + entries, places, count, n, words[5] != 0, A)
+    return take_matrices(dual)
+
+
+@inner
+def take_matrices(dual: DualSet) -> int:
+    """Factor the P of the batch and scale its rows; the result is that of `load_dual`."""
+    P, A, q, m, n, test, factor = dual.batch.P[0], dual.batch.A[0], dual.batch.q[0], dual.m, dual.n, dual.test, 1
+    dual.is_factored, dual.has_v, dual.rho, test.held = False, False, 0.0, -1
     if not invert_factor(P, dual):
         if not dual.may_be_proximal:
             return 0
@@ -87,8 +96,6 @@ def load_dual(dual: DualSet, block: Floats) -> int:
         dual.rho, factor = PROXIMAL * (largest if largest > 0.0 else 1.0), 2
         if not invert_factor(P, dual):
             return 0
-    places += n + 1 + entries if words[4] != 0 else 0
-    put_matrix(block, SIZES + entries, places, count, n, words[5] != 0, A)
     for i in range(m):
         found = 0
         for j in range(n):
@@ -364,13 +371,28 @@ def is_convex(dual: DualSet) -> bool:
 
 @kernel
 def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int) -> None:
-    """Solve programs first:end of a batch whose P and A are loaded, each without a warm start."""
-    own, N = dual.batch, dual.m + dual.n
+    """Solve programs first:end of a batch, each from its starting point if it has one; a P or A they share is loaded.
+
+    A program fails if its P is not definite.
+    """
+    own, N, has_own = dual.batch, dual.m + dual.n, batch.P.shape[0] > 1 or batch.A.shape[0] > 1
     for i in range(first, end):
+        if has_own:
+            P, A = batch.P[min(i, batch.P.shape[0] - 1)], batch.A[min(i, batch.A.shape[0] - 1)]
+            for k in range(P.size):
+                own.P[0, k] = P[k]
+            for k in range(A.size):
+                own.A[0, k] = A[k]
+            if take_matrices(dual) != 1:
+                batch.code[i] = FAILED
+                continue
         of_l, of_u = min(i, batch.l.shape[0] - 1), min(i, batch.u.shape[0] - 1)
         for k in range(N):
             own.l[0, k], own.u[0, k] = batch.l[of_l, k], batch.u[of_u, k]
-        solve_dual(dual, layout, batch.q[min(i, batch.q.shape[0] - 1)], False)
+        is_warm = batch.x_start.shape[0] > 0 and batch.x_start[i, 0] == batch.x_start[i, 0]
+        if is_warm:
+            begin_at(dual, batch.x_start[i], batch.y_start[i])
+        solve_dual(dual, layout, batch.q[min(i, batch.q.shape[0] - 1)], is_warm)
         batch.code[i], batch.iterations[i] = own.code[0], own.iterations[0]
         for j in range(dual.n):
             batch.x[i, j] = own.x[0, j]
@@ -378,6 +400,20 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int
             batch.y[i, k] = own.y[0, k]
         for k in range(batch.numbers.shape[0]):
             batch.numbers[k, i] = own.numbers[k, 0]
+
+
+@inner
+def begin_at(dual: DualSet, x: Floats, y: Floats) -> None:
+    """Make the sides whose multipliers `y` exceed their slacks at `x` the working set; its factor is computed later."""
+    own, m, n = dual.batch, dual.m, dual.n
+    dual.side[:] = 0
+    dual.count, dual.is_factored = 0, False
+    for i in range(m + n):
+        value = dot_within(own.A[0], i * n, x, 0, n) if i < m else x[i - m]
+        slack = own.u[0, i] - value if y[i] > 0.0 else value - own.l[0, i]
+        if abs(y[i]) > slack and own.l[0, i] < own.u[0, i] and dual.count < n:
+            dual.rows[dual.count], dual.side[i] = i, UPPER if y[i] > 0.0 else LOWER
+            dual.count += 1
 
 
 @inner

@@ -211,6 +211,9 @@ def find_point(dual: DualSet) -> None:
     """Compute u := -M_W'y and M u."""
     for j in range(dual.n):
         dual.u[j] = 0.0
+    if dual.count == 0:
+        dual.Mu[:] = 0.0
+        return
     for k in range(dual.count):
         i, factor = dual.rows[k], dual.multipliers[k]
         for j in range(max(i - dual.m, 0), dual.n):

@@ -207,9 +207,11 @@ class DualActiveSet(Method):
         return solution
 
     def solve_each(self, batch: Batch, first: int, end: int) -> None:
-        """Write the answers to programs first:end of a batch with the method's P and A into it."""
+        """Write the answers to programs first:end of a batch into it; the method has the P and A that all share."""
         workspace = self._enter()
         solve_each(workspace.work, NO_LAYOUT, batch, first, end)
+        if max(len(batch.P), len(batch.A)) > 1:
+            workspace.factor = 0
         workspace.program, workspace.is_at_work, workspace.has_answer = None, False, False
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
@@ -293,6 +295,7 @@ def solve_again(
         solution = own.answer(block if program is None else program, offset, own.plans[found], settings)
         solution.setup_time, solution.solve_time = ready - started, time.perf_counter() - ready
     own.is_at_work = own.has_answer = False
+    own.factor = 0  # The block's matrices have replaced those of the last `load`.
     return solution
 
 
@@ -362,13 +365,25 @@ class Workspace:
             P, A = program.hessian, program.A
             entries = P.values if P.is_sparse or P.is_full else P.dense().reshape(-1)
             vectors = program.q, program.l, program.u, program.lb, program.ub
-            self.load((entries, P.indptr, P.indices), (A.data, A.indptr, A.indices), vectors)
+            if held is None and self.factor == 1 and P.is_full and self.has_matrices(entries, A):
+                for own, vector in zip((self.batch.q[0], *self.sides), vectors):
+                    own[:] = vector
+                self.work.has_v = False
+            else:
+                self.load((entries, P.indptr, P.indices), (A.data, A.indptr, A.indices), vectors)
         elif (
             held.l is not program.l or held.u is not program.u or held.lb is not program.lb or held.ub is not program.ub
         ):
             for own, side in zip(self.sides, (program.l, program.u, program.lb, program.ub)):
                 own[:] = side
         self.program = program
+
+    def has_matrices(self, P: np.ndarray, A: Any) -> bool:
+        """Return True if the matrices of an earlier program, whose factor is here, are a full P and A."""
+        n, m, *_ = self.kind
+        return A.data.size == m * n and bool(
+            (self.batch.P[0] == P).all() and (self.batch.A[0].reshape(m, n).T == A.data.reshape(n, m)).all()
+        )
 
     def allow(self, seconds: float) -> None:
         """Limit the number of steps to the given time; a step costs a product with all rows."""

@@ -42,17 +42,23 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     return best
 
 
-def suits_loop(n: int, m: int, entries: int, P_entries: int, settings: Settings) -> bool:
-    """Return True if the dual active set, set up once, is expected to solve the programs of a batch faster than lanes.
+def suits_loop(
+    n: int, m: int, entries: int, P_entries: int, settings: Settings, is_shared: bool = True
+) -> bool:  # fmt: skip
+    """Return True if the dual active set is expected to solve the programs of a batch faster than lanes.
 
-    The programs share A and a definite P.  A program may take several times as many rounds as `method_seconds` counts.
+    All have a definite P, and common matrices if `is_shared`.  Its answers are vertices, exact up to rounding.  A
+    program may take several times as many rounds as `method_seconds` counts.
     """
     if n == 0 or not allows_dual(settings):
         return False
-    dual = method_seconds(n, m, m * n, n * n, solved=MANY).get("dual active set", np.inf) - COSTS.dual
+    dual, setup = (
+        method_seconds(n, m, m * n, n * n, solved=solved).get("dual active set", np.inf) for solved in (MANY, 0)
+    )
+    loop = LOOP + LOOP_ROUNDS * (dual - COSTS.dual) + (0.0 if is_shared else setup - dual)
     if fits_lanes(n, m):
-        return LOOP + LOOP_ROUNDS * dual <= lane_seconds(n, m, entries, P_entries)
-    return LOOP + LOOP_ROUNDS * dual <= method_seconds(n, m, entries, P_entries)["interior point"]
+        return loop <= LOOP + lane_seconds(n, m, entries, P_entries)
+    return loop <= method_seconds(n, m, entries, P_entries)["interior point"]
 
 
 def allows_active_set(settings: Settings) -> bool:

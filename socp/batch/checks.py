@@ -137,15 +137,17 @@ def rows_at(array: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return array if len(array) == 1 else array[chosen]
 
 
-def refuse_nonconvex(programs: BatchData, objective: str) -> None:
-    """Raise ProgramError with the number of a program if its P is not semidefinite."""
-    P, i = programs.P, -1
-    n = P.shape[1]
-    while n > 0 and (i := next_doubtful(n, P.reshape(P.shape[0], n * n), programs.P_eps, i + 1)) >= 0:
+def refuse_nonconvex(programs: BatchData, objective: str, chosen: np.ndarray | None = None) -> None:
+    """Raise ProgramError with the number of a program, of the `chosen` ones or all, if its P is not semidefinite."""
+    P, n = programs.P, programs.P.shape[1]
+    some = P if chosen is None or len(P) == 1 else P[chosen]
+    eps, i = programs.P_eps if some is P or programs.P_eps.size == 1 else programs.P_eps[chosen], -1
+    while n > 0 and (i := next_doubtful(n, some.reshape(some.shape[0], n * n), eps, i + 1)) >= 0:
         try:
-            check_semidefinite(hessian_of(as_hessian("P", P[i], n, objective), n), programs.eps(i))
+            check_semidefinite(hessian_of(as_hessian("P", some[i], n, objective), n), float(eps[min(i, eps.size - 1)]))
         except ProgramError as error:
-            raise ProgramError(f"program {i}: {error}" if P.shape[0] > 1 else str(error)) from None
+            number = i if some is P or chosen is None else chosen[i]
+            raise ProgramError(f"program {number}: {error}" if P.shape[0] > 1 else str(error)) from None
 
 
 @kernel

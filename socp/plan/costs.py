@@ -71,8 +71,8 @@ class Costs(NamedTuple):
     proximal: float = 5.0
     elimination: float = 4e-4
     entry: float = 1e-8
-    lane_row: float = 1.8e-7
-    lane_flops: float = 7.5e10
+    lane_row: float = 3.0e-7
+    lane_flops: float = 3.5e10
 
 
 COSTS = Costs()

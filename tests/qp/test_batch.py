@@ -11,7 +11,7 @@ import socp
 from qp import batch
 from qp.engine import Engine
 from qp.plan.choice import suits_loop
-from socp import Settings
+from socp import ProgramError, Settings
 from socp.batch import lots
 from socp.verify.certificates import primal_infeasibility
 from socp.verify.stopping import residuals
@@ -141,6 +141,7 @@ def test_a_program_that_is_solved_alone_starts_at_its_point():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     given = data(k=300)
     whole, calls = qp.solve_many(**given), []
     monkeypatch.setattr(lots, "WORK", 1.0)  # 64 programs a call
@@ -189,7 +190,8 @@ def test_semidefinite_matrices_are_taken_and_others_named():
     assert len(qp.solve_many(P, np.ones((20, 5)), lb=-1.0, ub=1.0, check_convexity=False)) == 20
 
 
-def test_rows_with_one_entry_in_some_programs_are_bounds_there():
+def test_rows_with_one_entry_in_some_programs_are_bounds_there(monkeypatch):
+    monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)  # Its answers have no residuals.
     rng = np.random.default_rng(4)
     A = rng.normal(size=(16, 2, 3))
     A[::3, 0, 1:] = 0.0
@@ -273,7 +275,9 @@ def test_programs_with_a_common_definite_matrix_are_solved_in_a_loop_by_the_dual
     P, q = F @ F.T / n + np.eye(n), rng.normal(size=(k, n))
     sides = {"A": A, "l": -0.4, "u": rng.uniform(0.3, 0.5, (k, rows))} if rows else {}
     data = {"P": P, "q": q, "lb": -0.3, "ub": 0.3, **sides}
-    assert suits_loop(n, rows, n * rows, n * n, Settings()) and not suits_loop(12, 6, 72, 144, Settings())
+    for is_shared in (False, True):
+        assert suits_loop(n, rows, n * rows, n * n, Settings(), is_shared)
+        assert suits_loop(12, 6, 72, 144, Settings(), is_shared)
     assert not suits_loop(n, rows, n * rows, n * n, Settings(active_set=False))
     assert not suits_loop(90, 56, 400, 90, Settings())  # in a narrow band
     many = qp.solve_many(**data)
@@ -295,3 +299,41 @@ def test_a_loop_leaves_what_it_does_not_solve_to_the_engine():
     l = np.array([[-1.0, -1.0], [2.0, -1.0], [-1.0, -1.0]])
     many = qp.solve_many(F @ F.T / n + np.eye(n), rng.normal(size=(3, n)), A=A, l=l, u=[9.0, 1.0], lb=-1.0, ub=1.0)
     assert list(many.status) == ["optimal", "primal_infeasible", "optimal"] and many[1].primal_residual < 1e-8
+
+
+@pytest.mark.parametrize("shared", [(), ("P",), ("A",), ("P", "A")])
+def test_definite_programs_have_the_exact_answers_of_single_ones(shared):
+    """The active set of each is found, in the memory that batches and single programs have left."""
+    rng, n, m, k = np.random.default_rng(6), 12, 7, 30
+    F = rng.normal(size=(k, n, n))
+    P, A = F @ F.swapaxes(1, 2) / n + 0.1 * np.eye(n), rng.normal(size=(k, m, n))
+    P, A = (matrix[0] if name in shared else matrix for name, matrix in (("P", P), ("A", A)))
+    for scale in (1.0, 20.0, 1.0):
+        q, u = scale * rng.normal(size=(k, n)), rng.uniform(0.2, 1.0, (k, m))
+        many = qp.solve_many(P, q, A=A, l=-1.0, u=u, lb=-1.0, ub=2.0)
+        assert (many.status == "optimal").all() and not many.alone
+        for i in range(k):
+            Pi, Ai = (matrix if matrix.ndim == 2 else matrix[i] for matrix in (P, A))
+            one = qp.solve(Pi, q[i], A=Ai, l=np.full(m, -1.0), u=u[i], lb=np.full(n, -1.0), ub=np.full(n, 2.0))
+            for name in ("x", "y", "z_bounds"):
+                assert getattr(many, name)[i].tobytes() == getattr(one, name).tobytes()
+            active, free = many.y[i] != 0.0, many.z_bounds[i] == 0.0
+            B, x = Ai[active][:, free], many.x[i]
+            K = np.block([[Pi[np.ix_(free, free)], B.T], [B, np.zeros((len(B), len(B)))]])
+            sides = np.where(many.y[i] > 0.0, u[i], -1.0)[active] - Ai[active][:, ~free] @ x[~free]
+            right = np.concatenate([-q[i][free] - Pi[np.ix_(free, ~free)] @ x[~free], sides])
+            exact = np.linalg.solve(K, right)
+            np.testing.assert_allclose(x[free], exact[: free.sum()], rtol=0.0, atol=1e-12)
+            np.testing.assert_allclose(many.y[i][active], exact[free.sum() :], rtol=1e-10)
+
+
+def test_a_batch_with_few_singular_matrices_solves_these_alone():
+    rng, n, k = np.random.default_rng(7), 6, 40
+    P = np.stack([np.eye(n)] * k)
+    P[13, 0, 0], P[13, 0, 1], P[13, 1, 0] = 1.0, 1.0, 1.0  # rank 5
+    given = {"q": rng.normal(size=(k, n)), "lb": -1.0, "ub": 1.0}
+    many = qp.solve_many(P, **given)
+    assert list(many.alone) == [13] and (many.status == "optimal").all()
+    P[13, 1, 1] = 0.5  # indefinite, beside others that are not
+    with pytest.raises(ProgramError, match="program 13: "):
+        qp.solve_many(P, **given)
