@@ -114,6 +114,11 @@ def of_sets(names: set[str] | None, data: str | None = None) -> Iterator[tuple[s
 
 def kept() -> dict[str, Counts]:
     """Return the counts in the file `KEPT` by program name."""
+    if not KEPT.exists():
+        raise sets.DataError(
+            f"{KEPT} is not there: the counts to compare with are in a checkout and in the source distribution, not in "
+            "a wheel; there, `python -m bench counts` compares, and --update writes the file"
+        )
     with KEPT.open(newline="", encoding="utf-8") as file:
         rows = csv.reader(file, delimiter="\t")
         next(rows)

@@ -1,5 +1,5 @@
 """``python -m socp FILE`` solves a cone program; ``warmup`` compiles all kernels ahead of their first use;
-``config``, or no argument, prints what a bug report should contain."""
+``config`` prints what a bug report should contain."""
 
 from __future__ import annotations
 

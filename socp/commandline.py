@@ -25,7 +25,7 @@ def parser(prog: str, description: str, files: str, left_out: Sequence[str] = ()
     """Return the parser of a command, with an option for each setting that is not in `left_out`."""
     made = argparse.ArgumentParser(prog=prog, description=description)
     words = f"a file ({files}) to solve; or config, to print what is installed; or warmup, to compile all kernels"
-    made.add_argument("what", nargs="?", default="config", metavar="FILE | config | warmup", help=words)
+    made.add_argument("what", metavar="FILE | config | warmup", help=words)
     made.add_argument("--version", action="version", version=f"centralpath {__version__}")
     texts = explained()
     for setting in dataclasses.fields(Settings):
@@ -66,11 +66,25 @@ def answer(
         _load_kernels(program)  # before the set-up, whose reported time excludes it
         solution = solver.of_checked(program, settings).solve()
     except (ProgramError, OSError) as error:
-        print(f"{made.prog}: {error}", file=sys.stderr)
+        print(f"{made.prog}: {told(error)}", file=sys.stderr)
         return 2
     for name, value in facts(solution, program.maximize).items():
         print(f"{name:<14} {value}")
     return 0 if solution.status is Status.OPTIMAL or solution.status.is_infeasible else 1
+
+
+def told(error: Exception) -> str:
+    """Return the message of an error; for one of the system, the file and the reason, without the number.
+
+    Examples
+    --------
+    >>> told(FileNotFoundError(2, "No such file or directory", "portfolio.qps"))
+    'portfolio.qps: no such file or directory'
+    """
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    reason = error.strerror[:1].lower() + error.strerror[1:]
+    return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
 def warmup() -> int:

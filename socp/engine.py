@@ -132,6 +132,10 @@ class SetUpOnce(abc.ABC):
             self._give_time()
             self._set_up_for(self.program)
 
+    def __repr__(self) -> str:
+        given = (f", {name}={value!r}" for name, value in self.settings.changed.items())
+        return f"{type(self).__name__}({self.program!r}{''.join(given)})"
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the program and the settings: copies and pickles are set up again, as set-up makes views of arrays."""
         return {"program": self.program, "settings": self.settings}

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import __main__ as bench_command
+from bench import commands as bench_command
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CHAPTERS = sorted((DOCS / "course").glob("*.md"))

@@ -117,6 +117,16 @@ def choose(wanted: Sequence[str] | None) -> tuple[list[str], list[str]]:
     return [name for name in names if name not in missing], missing
 
 
+def check_functions(solvers: Sequence[str]) -> None:
+    """Raise DataError for a solver module:function that its own process cannot import; nothing is measured yet."""
+    for name in solvers:
+        if ":" in name:
+            try:
+                Worker(name, 1).close()
+            except WorkerNotStarted as error:
+                raise DataError(f"the solver {name} cannot be used: {error}") from None
+
+
 def tasks(cases: Sequence[Case], solvers: Sequence[str]) -> list[tuple[Case, str, str]]:
     """Return (case, solver, form) of every measurement, in the order of the run."""
     return [

@@ -101,6 +101,8 @@ _DOCUMENT = ("settings", "versions", "machine", "missing", "broken", "cold_start
 def read(path: Path) -> Record:
     """Return the record in the file `path`."""
     numbers = {f.name for f in fields(Measurement) if f.type == "float"}
+    if not path.is_file():
+        raise DataError(f"{path} is not there: a checkout has the reports in docs/results, and `compare` writes one")
     try:
         document = json.loads(path.read_text())
         record = Record(**{name: document[name] for name in _DOCUMENT})

@@ -5,8 +5,11 @@ All solvers get equal tolerances and numbers of threads, and print nothing.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -48,6 +51,20 @@ class Asked(NamedTuple):
     read: Callable[[Any, Any], tuple[str, int, Point]]
     # gives the solver another linear objective c, or, if all rows are equalities, other sides b
     update: Callable[..., Any] = lambda solver, c: None
+
+
+@contextlib.contextmanager
+def silent_output() -> Iterator[None]:
+    """Discard what compiled code prints to standard output inside a ``with`` block."""
+    sys.stdout.flush()
+    with open(os.devnull, "wb") as nothing:
+        kept = os.dup(1)
+        os.dup2(nothing.fileno(), 1)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 Adapter = Callable[[Any, dict[str, Any]], Any]

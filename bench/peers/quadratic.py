@@ -10,7 +10,15 @@ import scipy.sparse as sp
 import qp
 
 from .forms import TwoSided, csc32, two_sided
-from .peer import FIRST_ORDER_ITERATIONS, INTERIOR_POINT_ITERATIONS, PROXIMAL_ITERATIONS, QUADRATIC, Asked, peer
+from .peer import (
+    FIRST_ORDER_ITERATIONS,
+    INTERIOR_POINT_ITERATIONS,
+    PROXIMAL_ITERATIONS,
+    QUADRATIC,
+    Asked,
+    peer,
+    silent_output,
+)
 
 
 @peer(
@@ -156,7 +164,8 @@ def highspy(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         model.hessian_.start_, model.hessian_.index_ = hessian.indptr, hessian.indices
         model.hessian_.value_ = hessian.data
 
-    solver = package.Highs()
+    with silent_output():  # Version 1.16 prints a banner before it can be told not to.
+        solver = package.Highs()
     for name, value in settings.items():
         solver.setOptionValue(name, value)
 

@@ -223,6 +223,11 @@ class Settings:
         """Alias of `active_set`."""
         return self.active_set
 
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that are not the defaults, by name."""
+        return {name: value for name, value in vars(self).items() if value != _defaults[name]}
+
     def spent(self, iterations: int) -> int:
         """Return how many of the iterations of earlier runs count towards `max_iter`: none if that is the default."""
         return 0 if self.max_iter == Settings.max_iter else iterations
@@ -274,6 +279,14 @@ ELSEWHERE = {
 """Names of each setting in other solvers."""
 OURS = {other: name for name, others in ELSEWHERE.items() for other in others}
 
+FORMS = {
+    "ub": (("G", "h", "b"), "rows are l <= A x <= u here, and qp.solve_qp takes G, h, A, b, lb and ub"),
+    "q": (("c", "f", "g"), "the linear objective is q"),
+    "cones": (("l", "u", "lb", "ub"), "rows are A x = b and G x + s = h here, and qp.solve takes A, l, u, lb and ub"),
+    "c": (("q", "f"), "the linear objective is c"),
+}
+"""By a name that only one form of programs has: names of the other forms, and what this form has in their place."""
+
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """Return the end of a message about an unknown name, with a guess of the name that was meant, or "".
@@ -282,7 +295,12 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     --------
     >>> did_you_mean("eps", ["tol", "max_iter"]), did_you_mean("max_itre", ["tol", "max_iter"])
     ("; did you mean 'tol'?", "; did you mean 'max_iter'?")
+    >>> did_you_mean("G", ["q", "A", "l", "u", "lb", "ub"])
+    '; rows are l <= A x <= u here, and qp.solve_qp takes G, h, A, b, lb and ub'
     """
+    for form, (names, words) in FORMS.items():
+        if name in names and name not in known and form in known:
+            return f"; {words}"
     near = difflib.get_close_matches(name, [*known, *OURS], 1, 0.75)
     for meant in (f"{name}_data", *(OURS.get(one, one) for one in (name.lower(), *near))):
         if meant in known:

@@ -6,7 +6,7 @@ import pytest
 
 import qp
 from bench import counts
-from bench.__main__ import main
+from bench.commands import main
 from bench.programs.sets import DATA_VARIABLE
 
 BEFORE = counts.kept()

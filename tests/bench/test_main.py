@@ -11,7 +11,8 @@ import pytest
 
 import qp
 import socp
-from bench import __main__ as command
+from bench import __main__ as entry
+from bench import commands as command
 from bench import experiments, peers, tour
 from bench.answers import answer
 from bench.answers.verify import Verification, verify
@@ -394,3 +395,40 @@ def test_answers_on_real_files_keep_their_promise(name):
         assert result.status == "primal_infeasible" and found.primal_infeasible <= 1e-6
     else:
         assert result.status == "optimal" and found.solved(1.01e-8)
+
+
+def test_help_and_version_import_none_of_the_packages():
+    code = "import sys; from bench.__main__ import main\ntry: main(sys.argv[1:])\nfinally: print(*sys.modules)"
+    for option, words in (("--version", f"centralpath {socp.__version__}"), ("--help", "compare")):
+        result = python("-c", code, option, PYTHONPATH=str(ROOT))
+        shown, _, loaded = result.stdout.rstrip().rpartition("\n")
+        assert result.returncode == 0 and words in shown
+        assert not {"numpy", "scipy", "numba", "bench.commands"} & set(loaded.split())
+    assert set(entry.COMMANDS) == {*command.COMMANDS, *command.FORWARDED}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["qp"], "FILE"),
+        (["qp", ""], "path must end in"),
+        (["socp", "missing.cbf"], "missing.cbf: no such file or directory"),
+        (["compare", "tiny", "--solvers", "nomodule:solve"], "nomodule:solve cannot be used"),
+        (["compare", "tiny", "--solvers", "math:nosuch"], "math:nosuch cannot be used"),
+        (["figures", "nofolder"], "measurements.json is not there"),
+        (["counts"], "in a checkout"),
+    ],
+)
+def test_a_mistake_ends_with_code_2_and_its_reason_before_any_work(words, told, capsys, monkeypatch, tmp_path):
+    def never(*_):
+        raise AssertionError("work began")
+
+    monkeypatch.setattr(qp, "warmup", lambda: 0.0 if words == ["counts"] else never())
+    monkeypatch.setattr(command.counts, "KEPT", tmp_path / "counts.tsv")
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = entry.main(words)
+    except SystemExit as ended:
+        code = ended.code
+    shown = capsys.readouterr()
+    assert code == 2 and told in shown.err and "Errno" not in shown.err and not list(tmp_path.iterdir())

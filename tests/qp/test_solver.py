@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import qp
+import socp
 from bench.answers.verify import verify
 from qp import QuadraticProgram, Solver, engine, interior_point
 from qp.active_set.method import ActiveSet
@@ -216,3 +217,19 @@ def test_a_warm_start_of_the_active_set_outlives_another_set_up(monkeypatch):
     assert solver.solve(warm_start=True).status is solver.solve().status is Status.OPTIMAL
     assert [start is None for start in starts] == [True, False, True]
     np.testing.assert_array_equal(starts[1], first.x)
+
+
+@pytest.mark.parametrize("call", [qp.solve, qp.Solver])
+def test_inequalities_of_other_forms_lead_to_solve_qp(call):
+    for name in ("G", "h", "b"):
+        with pytest.raises(TypeError, match=rf"'{name}'; rows are l <= A x <= u here, and qp.solve_qp takes G, h"):
+            call(np.eye(2), [1.0, 1.0], **{name: [[1.0, 1.0]]})
+    with pytest.raises(TypeError, match="and qp.solve takes A, l, u, lb and ub"):
+        socp.solve(c=[1.0], lb=0.0)
+
+
+def test_a_solver_is_shown_with_its_program_and_changed_settings():
+    solver = qp.Solver(np.eye(2), [1.0, 1.0], lb=0.0, tol=1e-6)
+    assert repr(solver) == "Solver(QuadraticProgram(n=2, m=0), tol=1e-06)"
+    cone = socp.Solver(c=[1.0], G=[[-1.0]], h=[0.0], cones=[socp.NonNeg(1)])
+    assert repr(cone) == f"Solver({cone.program!r})" and "tol" not in repr(cone)

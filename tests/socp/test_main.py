@@ -33,8 +33,10 @@ def test_warmup_prints_seconds_and_leaves_no_kernel_to_load(capsys):
 
 
 @pytest.mark.parametrize("package", ["socp", "qp"])
-def test_config_and_nothing_print_the_configuration(package, capsys):
-    result = subprocess.run([sys.executable, "-m", package], cwd=ROOT, capture_output=True, text=True)
+def test_config_prints_the_configuration_and_a_missing_file_is_refused(package, capsys):
+    nothing = subprocess.run([sys.executable, "-m", package], cwd=ROOT, capture_output=True, text=True)
+    assert nothing.returncode == 2 and not nothing.stdout and "FILE" in nothing.stderr
+    result = subprocess.run([sys.executable, "-m", package, "config"], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert {"socp": command, "qp": quadratic_command}[package].main(["config"]) == 0
     assert capsys.readouterr().out == result.stdout

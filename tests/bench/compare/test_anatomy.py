@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qp
-from bench.__main__ import main
+from bench.commands import main
 from bench.compare import anatomy
 from qp.files import mat
 from socp.problem.solution import TIMINGS

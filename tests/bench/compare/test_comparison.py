@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import socp
-from bench import __main__ as command
+from bench import commands as command
 from bench import peers
 from bench.answers import answer
 from bench.answers.verify import verify

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import svm
 
-from bench.__main__ import main
+from bench.commands import main
 from bench.compare import kernel_machines, linear
 from bench.compare.kernel_machines import Row, dual_objective, measure, summary
 from models import SVC, SVR

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import bench.__main__ as command
+import bench.commands as command
 from bench import peers
 from bench.compare import linear
 from bench.programs import generate

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from dask import distributed
 
-from bench import __main__ as command_line
+from bench import commands as command_line
 from bench import experiments
 from bench.compare.tables import Table
 from bench.experiments.frame import conduct, confirm, digest, pages

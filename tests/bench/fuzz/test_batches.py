@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bench import __main__ as command
+from bench import commands as command
 from bench.fuzz import batches
 from bench.fuzz.judge import EXCEPTION, MISSED, WRONG
 from socp import Status

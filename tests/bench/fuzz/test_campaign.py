@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bench import __main__ as command
+from bench import commands as command
 from bench.answers import answer
 from bench.fuzz import campaign, catalogue, trial
 from bench.fuzz.campaign import Worker

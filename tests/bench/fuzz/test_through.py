@@ -7,7 +7,7 @@ import pytest
 
 import qp
 import socp
-from bench import __main__ as command
+from bench import commands as command
 from bench.answers.program import arguments_of
 from bench.compare.process import Died
 from bench.fuzz import catalogue, changes, crossing, doors, same, through

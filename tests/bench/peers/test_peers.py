@@ -291,3 +291,12 @@ def test_libsvm_takes_no_other_program():
         assert "libsvm" not in peers.peers_for(program)
     with pytest.raises(ValueError, match="only the dual"):
         peers.svm.libsvm(generate.portfolio(5), {})
+
+
+@pytest.mark.parametrize("name", QUADRATIC_PEERS)
+def test_a_peer_prints_nothing(name, capfd):
+    """Banners of compiled code would stand between the rows of a table."""
+    if not peers.is_installed(name):
+        pytest.skip(f"{name} is not installed")
+    peers.solve(name, qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], [[1.0, 1.0]], 0.0, 1.0, lb=0.0))
+    assert capfd.readouterr() == ("", "")

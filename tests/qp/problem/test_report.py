@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import models
 import qp
 import socp
-from bench import __main__ as command
+from bench import commands as command
 from bench.programs import saved
 from tests.support.sparse_matrices import random_sparse
 
