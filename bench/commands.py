@@ -21,9 +21,9 @@ from socp.commandline import told
 from socp.problem.printing import MAXIMIZED, facts, own_value
 
 from . import counts, experiments
-from .__main__ import PROGRAM, parser
 from .answers import answer
 from .answers.verify import verify
+from .commandline import PROGRAM, parser
 from .compare import (
     anatomy,
     comparison,
