@@ -1,10 +1,13 @@
-"""Build and installation: run-time packages numpy, scipy, numba and nltk; pure Python, unless
+"""Build and installation: run-time packages numpy, scipy, numba and nltk.  `CENTRALPATH_WHEEL` says which kernels to
+compile in the build (docs/compilation.md):
 
-    CENTRALPATH_WHEEL=x86-64-v3 pip wheel .
-
-asks for a wheel with compiled kernels, for one Python and platform and a baseline of processors (docs/compilation.md).
+    not set         those for the processors like this one, where numba is there; otherwise the wheel is pure Python.
+                    In an editable installation they go to the user's cache.
+    x86-64-v3 ...   those for a baseline of processors, or the build fails
+    (empty)         none: the wheel is pure Python
 """
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -29,8 +32,6 @@ QTQP = 'qtqp; python_version >= "3.11"'
 ROOT = Path(__file__).parent
 VERSION = re.findall(r'__version__ = "(.+)"', (ROOT / "socp" / "version.py").read_text(encoding="utf-8"))[0]
 RUN_TIME = ["numpy>=1.26", "scipy>=1.12", "numba>=0.60", "nltk"]
-PROCESSOR = os.environ.get("CENTRALPATH_WHEEL", "")
-
 MAKE = """
 import sys
 from pathlib import Path
@@ -39,6 +40,9 @@ from socp.compiled import cache, kernels, packaged, target
 from socp.kernel_groups import prepare_packages
 
 processor, folder = sys.argv[1:]
+if not folder:
+    prepare_packages()
+    sys.exit()
 if processor not in packaged.BASELINES:
     sys.exit(f"CENTRALPATH_WHEEL={processor} is none of {', '.join(packaged.BASELINES)}")
 if not target.numba_is_known():
@@ -46,6 +50,27 @@ if not target.numba_is_known():
 prepare_packages()
 cache.package(kernels.kernels(), Path(folder), processor)
 """
+
+
+def baseline_here():
+    """Return the widest baseline of a release that this machine's processor meets, or "" without numba."""
+    try:
+        import llvmlite.binding as llvm
+        import numba  # noqa: F401
+    except ImportError:
+        return ""
+    place = importlib.util.spec_from_file_location("packaged", ROOT / "socp" / "compiled" / "packaged.py")
+    packaged = importlib.util.module_from_spec(place)
+    place.loader.exec_module(packaged)
+    triple, features = llvm.get_process_triple(), llvm.get_host_cpu_features()
+    for baseline in ("x86-64-v3", "x86-64-v2") if triple.startswith("x86_64") else ():
+        if all(features.get(name) for name in packaged.BASELINES[baseline]):
+            return baseline
+    return "apple-m1" if triple.startswith("arm64-apple") else "generic"
+
+
+GIVEN = os.environ.get("CENTRALPATH_WHEEL")
+PROCESSOR = baseline_here() if GIVEN is None else GIVEN
 
 
 PACKAGES = ("socp", "qp", "models", "bench")
@@ -98,17 +123,33 @@ class WithKernels(WithStubs):
 
     def run(self):
         super().run()
+        if self.editable_mode:
+            self.compile(ROOT, "", {})
+            return
         library = Path(self.build_lib).resolve()
-        rmtree(library / "socp" / "kernels", ignore_errors=True)
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "CENTRALPATH_"))}
+        kernels = library / "socp" / "kernels"
+        rmtree(kernels, ignore_errors=True)
         with tempfile.TemporaryDirectory() as folder:
-            environment = {
-                **clean, "NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_INTEL_SVML": "1",
-                "NUMBA_CACHE_DIR": folder, "PYTHONDONTWRITEBYTECODE": "1",
-                "PYTHONPATH": os.pathsep.join([str(library), *filter(None, [clean.get("PYTHONPATH")])]),
+            target = {
+                "NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_INTEL_SVML": "1",
+                "NUMBA_CACHE_DIR": folder,
             }  # fmt: skip
-            command = [sys.executable, "-c", MAKE, PROCESSOR, str(library / "socp" / "kernels")]
+            self.compile(library, str(kernels), target)
+
+    def compile(self, library, kernels, target):
+        """Compile the kernels of the packages in `library` into the folder `kernels`, or into the user's cache."""
+        left_out = ("CENTRALPATH_", "NUMBA_") if target else ("CENTRALPATH_",)
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+        path = os.pathsep.join([str(library), *filter(None, [clean.get("PYTHONPATH")])])
+        environment = {**clean, **target, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": path}
+        command = [sys.executable, "-c", MAKE, PROCESSOR, kernels]
+        try:
             subprocess.run(command, check=True, cwd=library, env=environment)
+        except (OSError, subprocess.CalledProcessError) as error:
+            if GIVEN is not None:
+                raise
+            rmtree(kernels or library / "socp" / "kernels", ignore_errors=True)
+            print(f"warning: no kernel is compiled here, the first use will ({error})", file=sys.stderr)
 
 
 class OfOnePlatform(Distribution):
@@ -118,12 +159,14 @@ class OfOnePlatform(Distribution):
         return True
 
 
-with_kernels = {"distclass": OfOnePlatform, "setup_requires": RUN_TIME}
+# pip asks for the packages of a build by `egg_info`: numba among them unless the wheel is to be pure Python.
+asked = {"setup_requires": RUN_TIME} if GIVEN != "" and sys.argv[-1] == "egg_info" else {}
 # setuptools 77 and later take an SPDX expression.
 licence = {"license_expression" if int(setuptools.__version__.split(".")[0]) >= 77 else "license": "MIT"}
 
 setup(
-    **(with_kernels if PROCESSOR else {}),
+    **asked,
+    **({"distclass": OfOnePlatform} if PROCESSOR else {}),
     **licence,
     cmdclass={"build_py": WithKernels if PROCESSOR else WithStubs, "sdist": WithTests},
     name="centralpath",

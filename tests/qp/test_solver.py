@@ -224,7 +224,7 @@ def test_inequalities_of_other_forms_lead_to_solve_qp(call):
     for name in ("G", "h", "b"):
         with pytest.raises(TypeError, match=rf"'{name}'; rows are l <= A x <= u here, and qp.solve_qp takes G, h"):
             call(np.eye(2), [1.0, 1.0], **{name: [[1.0, 1.0]]})
-    with pytest.raises(TypeError, match="and qp.solve takes A, l, u, lb and ub"):
+    with pytest.raises(TypeError, match=r"and qp\.solve takes A, l, u, lb"):
         socp.solve(c=[1.0], lb=0.0)
 
 
