@@ -298,3 +298,6 @@ class Engine(SetUpOnce):
         """Release the memory of the methods before the last to the next program of its kind."""
         for method in self.methods[:-1]:
             method.release()
+
+
+Solution.engine = Engine

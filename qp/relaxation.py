@@ -12,12 +12,11 @@ from socp.problem.checks import ArrayLike, Number, ProgramError, as_vector
 from socp.problem.settings import Settings
 from socp.problem.status import Status
 
+from .problem.conflict import SIDES, conflict
 from .problem.program import QuadraticProgram
-from .problem.solution import conflict
 from .solver import solve
 
 HARD = "hard sides contradict each other: {}; give one of them a finite weight"
-SIDES = ("l", "u", "lb", "ub")
 TOL = 1e-9  # `tol` for the program that finds the change
 CROSSED = Settings.tol  # sides that cross by more than CROSSED * (1 + |side|) move as far as they must
 MOVED = 1e-7  # a side moves only by more than MOVED * (1 + |side|): ten times the default `tol`

@@ -70,8 +70,8 @@ def read_qps(path: str | Path, fixed: bool | None = None, max_bytes: int = MAX_B
     Returns
     -------
     QuadraticProgram
-        Rows and variables are in the order of ROWS and COLUMNS; their names are not kept.  `maximize` is True if the
-        file is a maximization: q, P and offset are then the negatives of those of the file.
+        Rows and variables are in the order of ROWS and COLUMNS; `row_names` and `column_names` are their names.
+        `maximize` is True if the file is a maximization: q, P and offset are then the negatives of those of the file.
 
     Raises
     ------
@@ -97,7 +97,7 @@ class _QpsFile:
             path, lambda line: not line.isspace() and line != "" and not line.startswith("*"), max_bytes
         )
         self.fixed = fixed
-        self.section = self.sense = self.objective_name = ""
+        self.section = self.sense = self.objective_name = self.column = ""
         self.has_objective = False
         self.integers_from = 0  # line of the MARKER that begins the integers which are being read
         self.row_types: list[str] = []
@@ -234,6 +234,9 @@ class _QpsFile:
             raise self.lines.error(
                 f"COLUMNS: a column, a row and a value were expected, but {' '.join(fields)[:60]!r} came"
             )
+        if fields[0] != self.column and fields[0] in self.columns:
+            raise self.lines.error(f"COLUMNS: column {fields[0][:60]!r} is given in two places")
+        self.column = fields[0]
         j = self.columns.setdefault(fields[0], len(self.columns))
         for i, value in self._row_values("COLUMNS", fields[1:]):
             if i == -1:
@@ -349,6 +352,8 @@ class _QpsFile:
         except ProgramError as error:
             raise ProgramError(f"{self.lines.path}: {error}") from None
         program.maximize = self.sense == "MAX"
+        program.row_names = tuple(name for name, i in self.rows.items() if i >= 0)
+        program.column_names = tuple(self.columns)
         return program
 
     def _row_sides(self) -> tuple[np.ndarray, np.ndarray]:

@@ -56,6 +56,8 @@ class QuadraticProgram(WithHessian):
     ----------
     are_crossed : bool
         Whether a lower side is above its upper side: the program is infeasible if it is so by more than `tol`.
+    row_names, column_names : tuple of str, or None
+        Names of the rows and variables of a program that was read from a file.
 
     Raises
     ------
@@ -69,6 +71,8 @@ class QuadraticProgram(WithHessian):
     """
 
     are_crossed = False
+    row_names: tuple[str, ...] | None = None
+    column_names: tuple[str, ...] | None = None
 
     def __init__(
         self,

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import functools
 from dataclasses import InitVar, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from socp.plan.plan import Plan
-from socp.problem.checks import ArrayLike
+from socp.problem.checks import ArrayLike, ProgramError
+from socp.problem.settings import Settings
 from socp.problem.solution import NO_CERTIFICATE, Answer, answer_at
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
 from socp.verify.certificates import Ray
 from socp.verify.stopping import Residuals
 
+from .conflict import Side, conflict, sides_of
+from .conflict import irreducible as irreducible_of
 from .derivatives import Gradient, Tangent, linearize
 from .program import QuadraticProgram
 
 Point = tuple[np.ndarray, np.ndarray, np.ndarray]  # (x, y, z_bounds)
-NAMED, NEGLIGIBLE = 5, 1e-6  # sides in conflict that a message names; least multiplier, relative to the largest
 
 
 @dataclass(repr=False)
@@ -83,6 +85,7 @@ class Solution(Answer):
     timings: dict[str, float] = field(repr=False)
     plan: Plan | None = field(default=None, repr=False)
     run: InitVar[Any] = None
+    engine: ClassVar[Any]  # the class that solves programs, set by `qp.engine`
 
     def __post_init__(self, run: Any) -> None:
         self._run = run
@@ -96,9 +99,64 @@ class Solution(Answer):
             self._cone_solution, self._run = run(), None
         return self._cone_solution
 
+    def _solve(self, program: QuadraticProgram) -> Solution:
+        """Return the answer to another program with the tolerances of this one."""
+        settings = self._settings or Settings()
+        settings = Settings(tol=settings.tol, tol_abs=settings.tol_abs, threads=settings.threads)
+        engine = self.engine.of_checked(program, settings)
+        solution: Solution = engine.solve()
+        engine.release()
+        return solution
+
     def _state(self) -> dict[str, Any]:
         """Return the attributes of a copy: the cone solution is computed, and the run is left out."""
         return {**super()._state(), "_cone_solution": self.cone_solution, "_run": None}
+
+    def conflict(self, irreducible: bool = False) -> list[Side]:
+        """Return the sides that contradict each other in an infeasible program, those of the certificate.
+
+        Parameters
+        ----------
+        irreducible : bool, default False
+            True for an irreducible infeasible set (IIS): without any one of its sides the others have a common point.
+            It is found from the certificate by leaving out one side after another, each tried by a solve.
+
+        Returns
+        -------
+        list of Side
+            (side, entry, name): the entry of "l", "u", "lb" or "ub", and the name of the row or variable in its file,
+            or "".  An equality is named by the side that is in conflict.  The largest multipliers of the certificate
+            are first; an irreducible set is in the order of rows and variables.
+
+        Raises
+        ------
+        ProgramError
+            The program is not infeasible, or the answer was unpickled, without its program.
+
+        Notes
+        -----
+        A program may have several irreducible sets, and one is found; `qp.relax` finds the least change that resolves
+        all.  "Infeasible" is meant up to the `tol` of the solve.
+
+        Examples
+        --------
+        Two of the four rows contradict each other:
+
+        >>> import qp
+        >>> A = [[1, 1, 0], [0, 1, 1], [1, 1, 1], [1, 1, 0]]
+        >>> sol = qp.solve(None, [1, 1, 1], A=A, l=[3, 1, 1, -9], u=[9, 9, 8, 2], lb=0.0)
+        >>> [str(side) for side in sol.conflict(irreducible=True)]
+        ['l[0]', 'u[3]']
+        """
+        if self.status is not Status.PRIMAL_INFEASIBLE:
+            raise ProgramError(f"only an infeasible program has a conflict, but the status is {self.status.value!r}")
+        program = self._with_program().args[0]
+        sides = sides_of(program, self.y, self.z_bounds)
+        return (
+            irreducible_of(program, sides_of(program, self.y, self.z_bounds, 0.0), self._solve)
+            if irreducible
+            else sides
+        )
 
     def vjp(
         self, dx: ArrayLike | None = None, dy: ArrayLike | None = None, dz_bounds: ArrayLike | None = None,
@@ -194,28 +252,3 @@ def words_of_ray(solution: Solution, program: QuadraticProgram, reason: str) -> 
 def infeasible_message(reason: str, sides: str) -> str:
     """Return the message of an infeasible program: the reason, the sides in conflict, and the remedy."""
     return f"{reason}; in conflict: {sides}; qp.relax finds the nearest feasible program"
-
-
-def conflict(program: QuadraticProgram, y: np.ndarray, z: np.ndarray) -> str:
-    """Return the sides with the largest multipliers of an infeasibility certificate, as "l[0], ub[3] and 2 others".
-
-    Examples
-    --------
-    >>> program = QuadraticProgram(None, [0.0], A=[[1.0], [1.0]], l=[4.0, 0.0], ub=1.0)
-    >>> conflict(program, np.array([-1.0, 0.0]), np.array([1.0]))
-    'l[0], ub[0]'
-    """
-    v, m = np.concatenate([y, z]), program.m
-    finite = np.isfinite(np.where(v > 0.0, np.append(program.u, program.ub), np.append(program.l, program.lb)))
-    size = np.where(finite, np.abs(v), 0.0)
-    count = int(np.count_nonzero(size > NEGLIGIBLE * size.max(initial=0.0)))
-    largest = sorted(np.argsort(-size, kind="stable")[: min(count, NAMED)])
-    names = [("u" if v[k] > 0.0 else "l") + (f"[{k}]" if k < m else f"b[{k - m}]") for k in largest]
-    return listed(names, count)
-
-
-def listed(names: list[str], count: int) -> str:
-    """Return the first `NAMED` of the names as text, and how many others there are of `count`."""
-    names = names[:NAMED]
-    others = count - len(names)
-    return ", ".join(names) + (f" and {others} other{'s' * (others > 1)}" if others else "")

@@ -14,9 +14,10 @@ from socp.problem.settings import Settings
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.status import Status
 
+from ..problem.conflict import NAMED, listed
 from ..problem.derivatives import linearize
 from ..problem.program import QuadraticProgram
-from ..problem.solution import NAMED, Solution, infeasible_message, listed
+from ..problem.solution import Solution, infeasible_message
 from .cone_form import ConeForm
 from .presolve import beyond
 

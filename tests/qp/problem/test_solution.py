@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from qp import QuadraticProgram, Solution, Status, solve
-from qp.problem.solution import conflict, solution_at
+from qp.problem.conflict import conflict
+from qp.problem.solution import solution_at
 from socp.problem.solution import TIMINGS, TRACE
 from socp.verify.stopping import residuals
 
