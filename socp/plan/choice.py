@@ -10,6 +10,7 @@ from .costs import COSTS, NEW_PATTERNS, dense_seconds, low_rank_seconds, sparse_
 from .plan import Backend, Plan
 
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
+LIFTED = "sparse with F'x as variables"  # what the plan compares the low-rank backend with: P itself is full
 
 
 def decide(form: StandardForm, settings: Settings, is_kept: bool = False) -> Plan:
@@ -51,6 +52,10 @@ def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Bac
     if P.rank is not None and is_held(form):
         seconds["low rank"] = low_rank_seconds(n, P.rank + rows)
     least = min(seconds, key=seconds.__getitem__)
+    if least == "low rank" and P.rank is not None:  # A caller could state w = F'x, with w'w in place of |F'x|^2.
+        order, more = n + P.rank, P.rank * (n + 1)
+        lifted = sparse_seconds(order, rows + P.rank, form.entries - form.bounds + more, costs, P_entries=order)
+        return least, "the least work", _told({"dense": seconds["dense"], least: seconds[least], LIFTED: lifted}, least)
     return least, "the least work", _told(seconds, least)
 
 
