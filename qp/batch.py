@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from socp.batch.checks import BatchData, eps_of_each, matrices, refuse_nonconvex, rows_at
-from socp.batch.lots import Lot, Task, alike, fits_lanes, kinds_of, solve_batch
+from socp.batch.groups import Group, Task, alike, fits_lanes, kinds_of, solve_batch
 from socp.batch.programs import settings_of_batch
 from socp.batch.solutions import MESSAGES, Answers
 from socp.batch.spans import NO_CONES
@@ -309,10 +309,10 @@ def solve_programs(
     loop = loop_for(programs, settings)
     if is_tested and settings.check_convexity and loop is None:
         refuse_nonconvex(programs, "q")
-    lots = lots_of(programs, settings, start, loop)
-    solve_batch(many, lots, new_solver, settings, started)
-    for lot in lots:
-        lot.release()
+    groups = groups_of(programs, settings, start, loop)
+    solve_batch(many, groups, new_solver, settings, started)
+    for group in groups:
+        group.release()
     return many
 
 
@@ -341,8 +341,8 @@ def are_definite(P: np.ndarray) -> bool:
     return True
 
 
-class QuadraticLot(Lot):
-    """Lot of quadratic programs whose sides are finite, infinite and equal in common places."""
+class QuadraticGroup(Group):
+    """Group of quadratic programs whose sides are finite, infinite and equal in common places."""
 
     def __init__(
         self, programs: Programs, sides: dict[str, np.ndarray], chosen: np.ndarray, settings: Settings,
@@ -370,8 +370,8 @@ class QuadraticLot(Lot):
         return {"x": self.batch.x, "y": y[:, :m], "z_bounds": y[:, m:]}
 
 
-class LoopLot(QuadraticLot):
-    """Lot of quadratic programs with a definite P, solved one after another by the dual active set.
+class LoopGroup(QuadraticGroup):
+    """Group of quadratic programs with a definite P, solved one after another by the dual active set.
 
     `free` holds a method for the first program, whose matrices others may share, if no thread has taken it yet;
     `taken` holds the methods of all threads.
@@ -402,21 +402,21 @@ class LoopLot(QuadraticLot):
         self.taken = []
 
 
-def lots_of(
+def groups_of(
     programs: Programs, settings: Settings, start: Start | None = None, loop: DualActiveSet | None = None
-) -> list[QuadraticLot]:  # fmt: skip
-    """Group programs into lots with sides that are finite and equal in common places; none if they fit no lanes."""
+) -> list[QuadraticGroup]:  # fmt: skip
+    """Return programs with sides that are finite and equal in common places as groups; none if they fit no lanes."""
     if loop is None and not fits_lanes(programs.n, programs.m):
         return []
-    kind, sides = QuadraticLot if loop is None else LoopLot, programs.sides()
+    kind, sides = QuadraticGroup if loop is None else LoopGroup, programs.sides()
     kinds = kinds_of(**sides)
     if len(programs.bounds) > 1:
         kinds = side_by_side(kinds, programs.bounds)
     crossed = np.broadcast_to(programs.are_crossed, programs.k)
-    lots = (chosen[~crossed[chosen]] for chosen in alike(kinds, programs.k))
-    found = [kind(programs, sides, chosen, settings, start) for chosen in lots if chosen.size]
+    groups = (chosen[~crossed[chosen]] for chosen in alike(kinds, programs.k))
+    found = [kind(programs, sides, chosen, settings, start) for chosen in groups if chosen.size]
     free = [] if loop is None else [loop]
-    for lot in found:
-        if isinstance(lot, LoopLot):
-            lot.free, lot.taken = free, []
+    for group in found:
+        if isinstance(group, LoopGroup):
+            group.free, group.taken = free, []
     return found

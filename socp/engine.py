@@ -180,7 +180,7 @@ class Engine(SetUpOnce):
             self._has_time_for("the test of convexity")
             form.check_convexity(worked, settings.check_convexity)
             self._has_time_for("the ordering and the first factorization")
-            if state is None or not state.kkt.take_form():
+            if state is None or not state.kkt.try_refresh():
                 state = State(form, *build(form, decide(form, settings)))
                 timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
                 form.is_pooled = False  # `workspace.release` decides whether the new state is pooled.

@@ -100,7 +100,10 @@ def step_programs(rng):
     yield data, point, 1, "a point whose predictor halves s and z"
     found = 0
     for _ in range(5000):
-        data, point = quadratic_program(rng, 1, 0, 1)[0], [rng.normal(size=1), np.zeros(0), *rng.uniform(0.1, 3, (2, 1))]
+        data, point = (
+            quadratic_program(rng, 1, 0, 1)[0],
+            [rng.normal(size=1), np.zeros(0), *rng.uniform(0.1, 3, (2, 1))],
+        )
         d = reference_step(data, *point)[1]
         if min(d[2][0], d[3][0]) > 0.0:
             found += 1
@@ -314,7 +317,9 @@ def rays_of_unbounded_programs(student, rng):
         (1.0, 1.0, "optimal"), (1.0, 0.5, "unknown"), (2.0, 1.0, "unknown"), (0.5, 1.0, "unknown"),
         (-1.0, 0.0, "unknown"),
     )):  # fmt: skip
-        verdict_is(student, f"minimize x, x >= 1, at x = {X}, z = {Z}", one, ([X * tau], [], [Z * tau]), tau, 1e-6, said)
+        verdict_is(
+            student, f"minimize x, x >= 1, at x = {X}, z = {Z}", one, ([X * tau], [], [Z * tau]), tau, 1e-6, said
+        )
     one = linear([-1.0], [], [], [[-1.0]], [-1.0])
     verdict_is(student, "minimize -x, x >= 1, x = 3", one, ([3.0], [], [0.0]), 1.0, 1e-6, "dual_infeasible")
     near = linear([0.0], [], [], [[-1.0], [1.0]], [-0.1, -0.1]), ([0.0], [], [0.5, 0.5])

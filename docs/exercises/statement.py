@@ -22,8 +22,21 @@ HIDDEN = {
     "eval", "exec", "compile", "open", "globals", "locals", "vars", "getattr", "setattr", "delattr", "input",
     "breakpoint", "memoryview", "help", "exit", "quit",
 }  # fmt: skip
-FRAMES = {"gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "tb_frame", "tb_next", "f_back",
-          "f_globals", "f_locals", "f_builtins", "_module"}  # fmt: skip  (attributes that lead to Python's frames)
+FRAMES = {
+    "gi_frame",
+    "gi_code",
+    "cr_frame",
+    "cr_code",
+    "ag_frame",
+    "ag_code",
+    "tb_frame",
+    "tb_next",
+    "f_back",
+    "f_globals",
+    "f_locals",
+    "f_builtins",
+    "_module",
+}  # fmt: skip  (attributes that lead to Python's frames)
 # Names with two underscores that a class or a script needs.
 SPECIAL = {f"__{name}__" for name in (
     "init", "post_init", "call", "len", "iter", "next", "getitem", "setitem", "contains", "enter", "exit", "repr",

@@ -204,7 +204,7 @@ class CondensedActiveSet(DualActiveSet):
         ray = np.empty(program.m + program.n)
         lift_multipliers(self._work.elimination, np.zeros(program.n), workspace.batch.y[0], ray)
         steps = self._answers.trace[: self._answers.iterations.item() + 1].copy()
-        return self._certificate(np.zeros(program.n), *np.split(ray, [program.m]), steps.view(np.float64))
+        return self._certificate(np.zeros(program.n), ray[: program.m], ray[program.m :], steps.view(np.float64))
 
     def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
         """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from socp.compiled.memory import check_room
+from socp.compiled.memory import check_memory
 from socp.compiled.threads import blas_threads
 from socp.plan.costs import method_seconds
 from socp.plan.plan import Plan
@@ -119,7 +119,7 @@ class ActiveSet(Method):
         the last place of |P|_2; eight units of the Frobenius norm are subtracted from the diagonal.
         """
         n = self.program.n
-        check_room(4.0 * n * n, f"P in single precision, {n} by {n},")
+        check_memory(4.0 * n * n, f"P in single precision, {n} by {n},")
         part = np.empty((n, n), dtype=np.float32)
         entries = part.ravel()
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):

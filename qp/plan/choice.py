@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from socp.batch.lots import fits_lanes
+from socp.batch.groups import fits_lanes
 from socp.plan.costs import COSTS, lane_seconds, method_seconds
 from socp.problem.settings import Settings
 

@@ -51,7 +51,7 @@ class Batch(Structure):
 
 
 class Shape(NamedTuple):
-    """Properties of the rows that all programs of a lot share, in the order of the spans.
+    """Properties of the rows that all programs of a group share, in the order of the spans.
 
     Attributes
     ----------

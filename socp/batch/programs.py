@@ -15,8 +15,8 @@ from ..problem.program import Cone, ConeProgram
 from ..problem.settings import BatchSettings, Settings, document_settings
 from ..problem.solution import Solution
 from .checks import ConePrograms, refuse_nonconvex
-from .cone_lots import lots_of
-from .lots import fits_lanes, solve_batch
+from .cone_groups import groups_of
+from .groups import fits_lanes, solve_batch
 from .solutions import Solutions
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
     """Solve the checked programs of a batch; return their answers."""
     started = time.perf_counter()
     n, p, m = programs.c.shape[1], programs.A.shape[1], programs.G.shape[1]
-    many, lots = Solutions(programs.k, x=n, y=p, z=m, s=m), []
+    many, groups = Solutions(programs.k, x=n, y=p, z=m, s=m), []
     many._programs = programs
     if fits_lanes(n, p + m):
         refuse_nonconvex(programs, "c")
-        lots = lots_of(programs, settings)
+        groups = groups_of(programs, settings)
 
     def new_solver() -> Callable[[int, Settings], Solution]:
         return AloneSolver(programs).solve if programs.share_matrices else solve_anew
@@ -113,7 +113,7 @@ def solve_cone_programs(programs: ConePrograms, settings: Settings) -> Solutions
         except ProgramError as error:  # P of this program was refused.
             raise ProgramError(f"program {i}: {error}") from None
 
-    solve_batch(many, lots, new_solver, settings, started)
+    solve_batch(many, groups, new_solver, settings, started)
     return many
 
 

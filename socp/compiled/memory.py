@@ -35,12 +35,12 @@ def keep_freed_memory() -> None:
         return
 
 
-def check_room(size: float, what: str) -> None:
+def check_memory(size: float, what: str) -> None:
     """Raise MemoryError if `what`, of `size` bytes, does not fit into memory.
 
     Examples
     --------
-    >>> check_room(1e18, "a factor of 10^17 entries")  # doctest: +ELLIPSIS
+    >>> check_memory(1e18, "a factor of 10^17 entries")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     MemoryError: a factor of 10^17 entries takes 1e+09 GB, and ... GB of memory are free
     """

@@ -229,9 +229,9 @@ def lane_rows(rows: int) -> np.ndarray:
 
 def bind_lanes(owner: Structure, rows: dict[str, int]) -> None:
     """Allocate arrays of shape (rows[name], LANES) in one block of memory and bind them to the fields `name`."""
-    room, at = lane_rows(sum(rows.values())), 0
-    address, kind = room.ctypes.data, type(owner)
+    memory, at = lane_rows(sum(rows.values())), 0
+    address, kind = memory.ctypes.data, type(owner)
     for name, size in rows.items():  # Binding arrays one by one takes five times as long.
         field = getattr(kind, name)
-        field._pack(owner._words, room.itemsize * field.place, address + room.itemsize * LANES * at, size, LANES)
-        owner._kept[name], at = room[at : at + size], at + size
+        field._pack(owner._words, memory.itemsize * field.place, address + memory.itemsize * LANES * at, size, LANES)
+        owner._kept[name], at = memory[at : at + size], at + size

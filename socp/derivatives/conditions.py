@@ -57,7 +57,7 @@ class Conditions(Structure):
     theta, unit = floats("r", scratch=True), floats("r", scratch=True)  # theta and unit of `sides` when it was factored
     rows = floats("m * n", scratch=True)  # rows of B, reflected: the columns of the free variables
     H, L, C = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("n * n", scratch=True)
-    Y, S, room = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("2 * n + 1", scratch=True)
+    Y, S, workspace = floats("n * n", scratch=True), floats("n * n", scratch=True), floats("2 * n + 1", scratch=True)
     image, free_right = floats("n", scratch=True), floats("2 * n", scratch=True)  # P x + B'dual; reduced a, b
     columns, held = integers("n", scratch=True), integers("m", scratch=True)  # free, fixed columns; hard, weighted rows
     free, hard, weighted, pivot = integer(), integer(), integer(), number()
@@ -269,7 +269,7 @@ def factor_conditions(conditions: Conditions, i: int) -> None:
             rows[g * f + k] = root * rows[j * f + k]
     add_squares(f, conditions.weighted, 1.0, rows, conditions.H)
     conditions.pivot = factor_saddle(
-        f, conditions.hard, conditions.H, conditions.C, conditions.L, conditions.Y, conditions.S, conditions.room
+        f, conditions.hard, conditions.H, conditions.C, conditions.L, conditions.Y, conditions.S, conditions.workspace
     )
 
 
@@ -338,7 +338,7 @@ def correct(conditions: Conditions, i: int) -> None:
         conditions.L,
         conditions.Y,
         conditions.S,
-        conditions.room,
+        conditions.workspace,
         conditions.free_right,
     )
     dual[:] = 0.0

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel
-from ..compiled.memory import check_room
+from ..compiled.memory import check_memory
 from ..compiled.signatures import Floats, Ints
 from ..linalg.csc import csc
 from ..problem.checks import ProgramError, as_csc, as_number, as_vector, check_finite
@@ -109,7 +109,7 @@ class Linearization:
     def _dense_conditions(self) -> Conditions | None:
         """Return the compiled conditions at the point, or None if they cannot be solved."""
         form, m, r, n, at = self.form, self.m, self.w.size, self.x.size, 0
-        check_room(8.0 * n * (5 * n + m), f"the dense conditions of {n} variables and {m} rows")
+        check_memory(8.0 * n * (5 * n + m), f"the dense conditions of {n} variables and {m} rows")
         B = np.zeros((m, n))
         for block in form.blocks:
             expand(block.indptr, block.indices, block.data, B[at : at + block.shape[0]])

@@ -251,10 +251,10 @@ def add_squares(n: int, q: int, rho: float, C: Floats, L: Floats) -> None:
 
 
 @kernel
-def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats) -> float:
+def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S: Floats, workspace: Floats) -> float:
     """Factor the dense system into L, Y and S; return the smallest ratio of a pivot to its original diagonal entry.
 
-    Returns 0 if a factor does not exist.  H is stored by columns, the q rows of C by rows.  `room` has n + q + 1
+    Returns 0 if a factor does not exist.  H is stored by columns, the q rows of C by rows.  `workspace` has n + q + 1
     entries; the last one becomes rho.
     """
     largest, longest, least = 0.0, 0.0, 1.0
@@ -266,16 +266,16 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
             length += row[j] * row[j]
         longest = max(longest, length)
     rho = (largest if largest > 0.0 else 1.0) / longest if longest > 0.0 else 0.0
-    room[n + q] = rho
+    workspace[n + q] = rho
     for i in range(n * n):
         L[i] = H[i]
     add_squares(n, q, rho, C, L)
     for j in range(n):
-        room[j] = L[j * n + j]
+        workspace[j] = L[j * n + j]
     if cholesky(n, L) != 0:
         return 0.0
     for j in range(n):
-        ratio = L[j * n + j] * L[j * n + j] / room[j]
+        ratio = L[j * n + j] * L[j * n + j] / workspace[j]
         if not ratio >= least:
             least = ratio
     if q == 0:
@@ -288,22 +288,22 @@ def factor_saddle(n: int, q: int, H: Floats, C: Floats, L: Floats, Y: Floats, S:
         solve_lower(n, L, q, Y)
     gram(n, q, Y, S)
     for i in range(q):
-        room[i] = S[i * q + i]
-    if not room[0] > 0.0 or cholesky(q, S) != 0:
+        workspace[i] = S[i * q + i]
+    if not workspace[0] > 0.0 or cholesky(q, S) != 0:
         return 0.0
     for i in range(q):
-        ratio = S[i * q + i] * S[i * q + i] / room[i]
+        ratio = S[i * q + i] * S[i * q + i] / workspace[i]
         if not ratio >= least:
             least = ratio
     return least
 
 
 @kernel
-def solve_saddle(n: int, q: int, C: Floats, L: Floats, Y: Floats, S: Floats, room: Floats, right: Floats) -> None:
+def solve_saddle(n: int, q: int, C: Floats, L: Floats, Y: Floats, S: Floats, workspace: Floats, right: Floats) -> None:
     """Solve in place with the factors of `factor_saddle`; `right` has n entries of u, then q entries of w."""
     u, w = right[:n], right[n : n + q]
     if q > 0:
-        multiply_tall(NO_TRANSPOSE, n, q, room[n + q], C, w, 1.0, u)
+        multiply_tall(NO_TRANSPOSE, n, q, workspace[n + q], C, w, 1.0, u)
     solve_lower(n, L, 1, u)
     if q > 0:
         multiply_tall(TRANSPOSE, n, q, 1.0, Y, u, -1.0, w)

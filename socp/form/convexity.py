@@ -52,9 +52,9 @@ def has_factor(P: DenseHessian, eps: float, shift: np.ndarray) -> bool:
         return True
     check_full(P.order)
     # The lower triangle by columns, which `cholesky` reads, and the upper one by rows are stored alike.
-    P.room = P.values.copy()
-    P.room[:: P.order + 1] += shift
-    return cholesky(P.order, P.room) == 0
+    P.workspace = P.values.copy()
+    P.workspace[:: P.order + 1] += shift
+    return cholesky(P.order, P.workspace) == 0
 
 
 def first_bad_pivot(P: Hessian, shift: np.ndarray) -> tuple[np.ndarray, int]:

@@ -127,7 +127,7 @@ class StandardForm(Structure):
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Stack and equilibrate `program`, whose sizes must be the sizes of this form."""
-        values = self._make_room(program.hessian)
+        values = self._bind_copy(program.hessian)
         self.groups.are_told = isinstance(program, StackedProgram) and program.groups_are_told
         if isinstance(program, StackedProgram):
             program.stack(self)
@@ -139,7 +139,7 @@ class StandardForm(Structure):
 
     def refresh(self, program: ConeProgram) -> None:
         """Copy the values of a program with the stored pattern, and scale them by the stored equilibration."""
-        values = self._make_room(program.hessian)
+        values = self._bind_copy(program.hessian)
         if isinstance(program, StackedProgram):
             program.stack(self)
         else:
@@ -176,7 +176,7 @@ class StandardForm(Structure):
         elif isinstance(self.P, DenseHessian) and self.n > GLANCE:
             self.P.find_rank()
 
-    def _make_room(self, given: Hessian) -> np.ndarray:
+    def _bind_copy(self, given: Hessian) -> np.ndarray:
         """Return the entries of the caller's P; bind memory for a scaled copy as `P`, reusing our own dense memory."""
         if self._owns_P and given.is_full and self.P.is_full:
             self.P.forget_rank()

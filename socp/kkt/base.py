@@ -94,12 +94,12 @@ class KKT(Structure):
         """Return True if the set-up, which depends on values of the form, is valid for its current values."""
         return True
 
-    def take_form(self) -> bool:
+    def try_refresh(self) -> bool:
         """Refresh for another program of equal sizes in the form; return False if a new set-up is needed."""
         raise NotImplementedError
 
     def keep_pattern(self) -> None:
-        """Store the pattern that `take_form` will compare, if the backend depends on a pattern."""
+        """Store the pattern that `try_refresh` will compare, if the backend depends on a pattern."""
 
     def analysis_seconds(self) -> tuple[float, float]:
         """Return the seconds of the ordering and of the symbolic analysis."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, syrk
 from ..compiled.kernels import inner, kernel
-from ..compiled.memory import check_room
+from ..compiled.memory import check_memory
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, number, part
 from ..cones.scaling import apply_inverse
@@ -58,8 +58,8 @@ class DenseKKT(KKT):
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         n, count = form.n, form.distinct
         words = n * n * (2 if form.P.is_sparse else 1) + 2 * n * (count + form.p) + form.p**2
-        check_room(8.0 * words, f"the dense KKT matrix of order {n}, with {count + form.p} rows,")
-        super().__init__(form, regularization, refinement_steps, count=count, H=form.P.take_room())
+        check_memory(8.0 * words, f"the dense KKT matrix of order {n}, with {count + form.p} rows,")
+        super().__init__(form, regularization, refinement_steps, count=count, H=form.P.take_workspace())
         self.count = count
         self.flops, self.factor_entries = n**3 / 3.0 + n**2 * count, 0.5 * n**2
         self._use(factor_dense, apply_dense)
@@ -71,7 +71,7 @@ class DenseKKT(KKT):
         p = f", Schur complement of {self.form.p} equalities" if self.form.p else ""
         return f"dense Cholesky, order {self.form.n}, {self.count} dense row{'' if self.count == 1 else 's'}{p}"
 
-    def take_form(self) -> bool:
+    def try_refresh(self) -> bool:
         """Refresh for another program of equal sizes in the form; return False if dense Cholesky no longer suits it."""
         form = self.form
         fits = self.count == form.distinct and (form.P.rank is None or is_small(form))

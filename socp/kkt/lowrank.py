@@ -15,7 +15,7 @@ import math
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, syrk
 from ..compiled.kernels import inner
-from ..compiled.memory import check_room
+from ..compiled.memory import check_memory
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, integer, structure
 from ..form.dense_rows import DenseRows, scale_rows
@@ -51,7 +51,7 @@ class LowRankKKT(KKT):
         n, k = form.n, form.P.low_rank_form()[0].shape[1]
         order = k + form.p + form.distinct
         words = n * (2 * order + form.p + 2 * form.distinct) + order**2
-        check_room(8.0 * words, f"the Schur complement of order {order} with its rows of {n} entries")
+        check_memory(8.0 * words, f"the Schur complement of order {order} with its rows of {n} entries")
         rows = DenseRows(form)
         super().__init__(form, regularization, refinement_steps, order=order, groups=form.groups.count)
         self.rows, self.k, self.order, self.bounds = rows, k, order, form.bounds
@@ -74,7 +74,7 @@ class LowRankKKT(KKT):
         self.rows.spread(form)
         self.B[: k * n], self.B[k * n : (k + p) * n] = F.T.reshape(-1), self.rows.M[: p * n]
 
-    def take_form(self) -> bool:
+    def try_refresh(self) -> bool:
         """Refresh for another program of equal sizes in the form; return False if the rank or the rows differ."""
         fits = (self.rows.count, self.bounds) == (self.form.distinct, self.form.bounds) and self._suits()
         if fits:

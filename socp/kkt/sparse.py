@@ -61,7 +61,7 @@ class SparseKKT(KKT):
         """Copy the current values of P and M from the standard form."""
         take_values(self.matrix, self.form.P.upper()[2])
 
-    def take_form(self) -> bool:
+    def try_refresh(self) -> bool:
         """Refresh for another program of equal sizes in the form; return False if the pattern of the matrix differs."""
         fits = self._pattern == pattern_of(self.form)
         if fits:
@@ -69,7 +69,7 @@ class SparseKKT(KKT):
         return fits
 
     def keep_pattern(self) -> None:
-        """Store the pattern of the KKT matrix for `take_form`."""
+        """Store the pattern of the KKT matrix for `try_refresh`."""
         self._pattern = pattern_of(self.form)
 
     @property

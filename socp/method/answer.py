@@ -84,12 +84,12 @@ def judge(program: ConeProgram, test: ConeTest, settings: Settings, answer: Poin
             missed = 0.0 if holds else missed
     if holds:
         return Judged(answer, found, PASSES if missed <= RAY * tol else OUTSIDE_BOUNDS)
-    if is_excused(test, settings, answer, found):
+    if is_within_rounding(test, settings, answer, found):
         return Judged(answer, found, EXCUSED if found.meets(max(tol, EXCUSED_TOL)) else ROUNDED)
     return Judged(answer, found, BOUNDS_MISSED if missed > 0.0 else FAILS)
 
 
-def is_excused(test: ConeTest, settings: Settings, answer: Point4, found: Residuals) -> bool:
+def is_within_rounding(test: ConeTest, settings: Settings, answer: Point4, found: Residuals) -> bool:
     """Return True if the stopping test fails by no more than the rounding of its terms in double precision."""
     # Rounding explains neither what is far off nor what misses `tol_abs`, which holds for what is measured.
     if not found.meets(max(settings.tol, INACCURATE_TOL), settings.tol_abs):

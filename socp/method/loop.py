@@ -47,7 +47,7 @@ LEAST_STEP = 0.1  # least value of the limit of step lengths by the minimum of m
 RAY = 100.0  # factor of tol_infeasible up to which a ray is tested on the caller's data, and of tol for near bounds
 RISEN = 100.0  # least kappa / tau at which a ray is tested, except where a run ends: a program with a ray has tau -> 0
 FAR_RAY = RAY * RAY  # in place of RAY for the dual ray if kappa > tau: the KKT matrix has a better ray near it
-RECORDS = 60  # records for which a new trace has room
+RECORDS = 60  # records of a new trace
 
 # reasons for the loop to return to Python
 GO_ON, SOLVED, RAY_FOUND, MAX_ITERATIONS, STALLED, NOT_FACTORED, SHORT_STEP, NOT_SOLVED = range(8)

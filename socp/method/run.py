@@ -243,7 +243,7 @@ class Run:
             yield from unseen()  # the iterate of a last step
             if is_over:
                 return
-            self._make_room()
+            self._extend_trace()
             self._reason = self._follow(0.0)
 
     def _begin(self) -> int:
@@ -255,10 +255,10 @@ class Run:
         """Continue the loop for `patience` seconds, at least one iteration; return the reason to stop."""
         reason: int = follow(self.state, min(clock() + patience, self._until))
         if reason == GO_ON:  # The trace may be full.
-            self._make_room()
+            self._extend_trace()
         return reason
 
-    def _make_room(self) -> None:
+    def _extend_trace(self) -> None:
         """Double the trace if it is nearly full."""
         trace = self.state.trace
         if self.state.iteration + 2 >= trace.size:
@@ -344,7 +344,7 @@ class Run:
         with state.kkt.precisely():
             measured, residual = stopping.evaluate(self.program, *self.unscale(state.point))
             take_residuals(state, residual, measured.primal_objective - measured.dual_objective)
-            self._make_room()
+            self._extend_trace()
             if state.iteration >= state.max_iter or self._follow(0.0) in (NOT_FACTORED, NOT_SOLVED, SHORT_STEP):
                 return judged
         now = self._judge(self.unscale(state.point))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..compiled.kernels import deferred_kernel, kernel, leaf
-from ..compiled.memory import check_room
+from ..compiled.memory import check_memory
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.csc import csc, csc_of_dense
 
@@ -308,7 +308,7 @@ def _indices(name: str, what: str, indices: np.ndarray, length: int) -> np.ndarr
 
 
 def _full(name: str, matrix: Any) -> np.ndarray:
-    check_room(8.0 * math.prod(matrix.shape), f"{name} in full, of shape {matrix.shape},")
+    check_memory(8.0 * math.prod(matrix.shape), f"{name} in full, of shape {matrix.shape},")
     return np.asarray(read_again(name, matrix).toarray()).reshape(matrix.shape)
 
 

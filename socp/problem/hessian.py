@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from ..compiled.kernels import deferred_kernel, leaf
-from ..compiled.memory import check_room
+from ..compiled.memory import check_memory
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_both, add_rows
 from ..linalg.csc import csc, have_entries, multiply_transposed
@@ -44,7 +44,7 @@ LOW_RANK_TOL = 1e-14  # size, relative to the largest entry of P, below which a 
 
 def check_full(n: int, copies: int = 1) -> None:
     """Raise MemoryError if P of order `n` in full, or several arrays of its size, do not fit into memory."""
-    check_room(8.0 * copies * n * n, f"P in full, {n} by {n},")
+    check_memory(8.0 * copies * n * n, f"P in full, {n} by {n},")
 
 
 class Hessian:
@@ -148,7 +148,7 @@ class Hessian:
     def forget_rank(self) -> None:
         """Discard a known factor: the entries are about to change."""
 
-    def take_room(self) -> np.ndarray:
+    def take_workspace(self) -> np.ndarray:
         """Return n^2 uninitialized numbers."""
         check_full(self.order)
         return np.empty(self.order**2)
@@ -231,7 +231,7 @@ class DenseHessian(Hessian):
     is_full = True
     low_rank: np.ndarray | None = None  # F in P = F F', or None if it is unknown
     low_rank_error = 0.0  # estimate of the Frobenius norm of P - F F', scaled to a unit diagonal of P
-    room: np.ndarray | None = None  # n^2 numbers: workspace of the convexity test
+    workspace: np.ndarray | None = None  # n^2 numbers, of the convexity test
 
     def __init__(self, array: np.ndarray) -> None:
         self.source, self.values, self.entries = array, array.reshape(-1), array.size
@@ -283,10 +283,10 @@ class DenseHessian(Hessian):
     def forget_rank(self) -> None:
         self.low_rank = None
 
-    def take_room(self) -> np.ndarray:
+    def take_workspace(self) -> np.ndarray:
         """Return n^2 uninitialized numbers; the workspace of the convexity test, in mapped pages, is reused once."""
-        room, self.room = self.room, None
-        return super().take_room() if room is None else room
+        workspace, self.workspace = self.workspace, None
+        return super().take_workspace() if workspace is None else workspace
 
     def find_rank(self) -> bool:
         """Return True if P = F F' with few columns in F, and store F in `low_rank`."""

@@ -12,7 +12,7 @@ from qp import batch
 from qp.engine import Engine
 from qp.plan.choice import suits_loop
 from socp import ProgramError, Settings
-from socp.batch import lots
+from socp.batch import groups
 from socp.verify.certificates import primal_infeasibility
 from socp.verify.stopping import residuals
 
@@ -144,16 +144,16 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
     monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     given = data(k=300)
     whole, calls = qp.solve_many(**given), []
-    monkeypatch.setattr(lots, "WORK", 1.0)  # 64 programs a call
+    monkeypatch.setattr(groups, "WORK", 1.0)  # 64 programs a call
 
-    def interrupted(lot, lanes, begin, end):
+    def interrupted(group, lanes, begin, end):
         calls.append(begin)
         if begin == 128:
             raise KeyboardInterrupt
-        return run(lot, lanes, begin, end)
+        return run(group, lanes, begin, end)
 
-    run = lots.run
-    monkeypatch.setattr(lots, "run", interrupted)
+    run = groups.run
+    monkeypatch.setattr(groups, "run", interrupted)
     many = qp.solve_many(**given, threads=threads)
     assert (many.status[:64] == "optimal").all() and (many.status[128:192] == "interrupted").all()
     done = many.status == "optimal"
@@ -161,7 +161,7 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch, threads):
 
 
 def test_an_interrupt_of_a_program_alone_ends_the_batch(monkeypatch):
-    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(groups, "LANES_UP_TO", 3)
     monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     given = data(k=5)
     solve, calls = Engine.solve, []

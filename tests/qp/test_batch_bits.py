@@ -12,7 +12,7 @@ import qp
 import socp
 from bench.fuzz.batches import bits
 from qp import batch
-from socp.batch import cone_lots, lots, solutions
+from socp.batch import cone_groups, groups, solutions
 from socp.compiled.threads import bundled_libraries
 from tests.qp.test_batch import data
 from tests.socp.batch.test_programs import disks
@@ -45,7 +45,7 @@ def orders_of(k):
 @pytest.mark.parametrize("own", [False, True])
 def test_quadratic_programs(own, one_by_one, monkeypatch):
     if one_by_one:
-        monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+        monkeypatch.setattr(groups, "LANES_UP_TO", 3)
         monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     given = data(k=20, own=own)
     given["u"][[3, 8, 15], 4], given["l"][[5, 8], 3] = np.inf, -np.inf
@@ -61,7 +61,7 @@ def test_quadratic_programs(own, one_by_one, monkeypatch):
 
 @pytest.mark.parametrize("P", ["none", "diagonal", "dense", "low rank"])
 def test_cone_programs_that_share_their_matrices_have_the_bits_of_new_solvers(P, monkeypatch):
-    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(groups, "LANES_UP_TO", 3)
     monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     rng, n, k = np.random.default_rng(1), 60 if P == "low rank" else 20, 9
     F = rng.normal(size=(n, 3 if P == "low rank" else n))
@@ -120,8 +120,8 @@ def test_rows_with_one_entry_of_a_neighbour_do_not_decide_what_is_a_bound():
         G[(*change,)] = value  # another entry, a larger one, one of opposite sign, none
         one, two = socp.solve_many(**given), socp.solve_many(**{**given, "G": G})
         assert all(bits(one, i) == bits(two, i) for i in (0, 1, 2, 4)) and bits(one, 3) != bits(two, 3)
-    rows = cone_lots.ConeRows(given["cones"], G)
-    assert rows.codes[3, 2] == cone_lots.SEVERAL and list(rows.codes[0, :5]) == [0, 2, 4, 6, 8]
+    rows = cone_groups.ConeRows(given["cones"], G)
+    assert rows.codes[3, 2] == cone_groups.SEVERAL and list(rows.codes[0, :5]) == [0, 2, 4, 6, 8]
 
 
 def test_a_program_without_a_warm_start_starts_beside_others_as_in_a_cold_batch():
@@ -144,13 +144,13 @@ def test_asymmetry_of_a_neighbour_does_not_round_a_matrix():
 def test_answers_that_fail_the_test_are_found_again_alone(solve_many, given, monkeypatch):
     """Each answer is tested in the thread that found it; those that fail are solved again, alone."""
     monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
-    whole, run = solve_many(**given), lots.run
+    whole, run = solve_many(**given), groups.run
 
     def spoilt(batch, lanes, begin, end):
         run(batch, lanes, begin, end)
         batch.x[begin] += 1e-3
 
-    monkeypatch.setattr(lots, "run", spoilt)
+    monkeypatch.setattr(groups, "run", spoilt)
     many = solve_many(**given, threads=2)
     assert not whole.alone and len(many.alone) >= 2 and 0 in many.alone and (many.status == "optimal").all()
     assert np.allclose(many.objective, whole.objective, rtol=1e-6, atol=1e-7)
@@ -167,7 +167,7 @@ def test_each_program_is_solved_with_its_own_matrices(monkeypatch):
         time.sleep(0.002)
         return convert(name, value)
 
-    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(groups, "LANES_UP_TO", 3)
     monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     monkeypatch.setattr(batch, "as_csc", slow)
     many = qp.solve_many(**given, threads=2)
@@ -180,7 +180,7 @@ def test_each_program_is_solved_with_its_own_matrices(monkeypatch):
 
 @pytest.mark.parametrize("solve_many", [qp.solve_many, socp.solve_many])
 def test_no_thread_writes_into_a_field_that_another_one_makes_anew(solve_many, monkeypatch):
-    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(groups, "LANES_UP_TO", 3)
     monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     fill = np.full
 
@@ -196,7 +196,7 @@ def test_no_thread_writes_into_a_field_that_another_one_makes_anew(solve_many, m
 
 
 def test_sums_of_blas_are_those_of_one_thread(monkeypatch):
-    monkeypatch.setattr(lots, "LANES_UP_TO", 3)
+    monkeypatch.setattr(groups, "LANES_UP_TO", 3)
     monkeypatch.setattr(batch, "loop_for", lambda programs, settings: None)
     libraries, seen, solve = bundled_libraries(), [], batch.Engine.of_checked
     if not libraries:

@@ -628,7 +628,7 @@ def backward(P, G, x, z, s, gradient):
 ''',
 }  # fmt: skip
 
-RIGHT["e10", "loops, and beta by bisection of the sorted margins"] = '''
+RIGHT["e10", "loops, and beta by bisection of the sorted margins"] = """
 import numpy as np
 
 def dual(X, y, C):
@@ -647,7 +647,7 @@ def hyperplane(X, y, C, a):
     best = max(range(len(y)), key=lambda i: min(a[i], C - a[i]))
     np.testing.assert_array_less(0.0, min(a[best], C - a[best]))
     return w, y[best] - np.inner(X[best], w)
-'''
+"""
 
 WRONG = {
     ("e01", "a class with private fields, eigenvalues, a rank-one update in place"): {

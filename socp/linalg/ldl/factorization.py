@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled.memory import check_room
+from ...compiled.memory import check_memory
 from .factors import Factors, factor, solve
 from .order.minimum_degree import amd
 from .panels.dense import PanelFactors
@@ -140,7 +140,7 @@ class LDL:
         else:
             tree = assembly_tree.assembly_tree(analysis)
             words = entries = int(tree.panel_start[-1])
-        check_room(8.0 * words, f"the factor of the KKT matrix of order {n}, with {entries:,} entries in L,")
+        check_memory(8.0 * words, f"the factor of the KKT matrix of order {n}, with {entries:,} entries in L,")
         if by_rows:
             factors = FourWideFactors(supernodes, analysis, self._given_signs)
             return method, factors.use(four_wide_factor, four_wide_solve)

@@ -10,7 +10,7 @@ from bench import commands as command
 from bench.fuzz import batches
 from bench.fuzz.judge import EXCEPTION, MISSED, WRONG
 from socp import Status
-from socp.batch.lots import Lot
+from socp.batch.groups import Group
 
 
 def test_batches_of_all_kinds_pass(capsys):
@@ -26,7 +26,7 @@ def test_batches_of_all_kinds_pass(capsys):
     (lambda many: many.x.__setitem__(slice(None), np.roll(many.x, 1, axis=0)), WRONG),  # all answers are swapped
 ])  # fmt: skip
 def test_answers_that_depend_on_their_places_are_seen(spoil, expected, monkeypatch):
-    collect = Lot.collect
+    collect = Group.collect
 
     def spoilt(self, many):
         left = collect(self, many)
@@ -34,7 +34,7 @@ def test_answers_that_depend_on_their_places_are_seen(spoil, expected, monkeypat
             spoil(many)
         return left
 
-    monkeypatch.setattr(Lot, "collect", spoilt)
+    monkeypatch.setattr(Group, "collect", spoilt)
     told = []
     campaign, differing = batches.run(0, math.inf, 80, tell=told.append)
     assert differing > 0 and any("other bits reversed" in line for line in told)

@@ -184,7 +184,7 @@ def test_in_full_it_is_an_array_of_which_memory_is_asked_before():
     asked = []
     P = KernelMatrix(np.eye(4, 2), "linear", signs=[1.0, -1.0, -1.0, 1.0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("socp.problem.hessian.check_room", lambda size, what: asked.append((size, what)))
+        patch.setattr("socp.problem.hessian.check_memory", lambda size, what: asked.append((size, what)))
         for program in (KernelProgram(P, np.zeros(4)).plain(), qp.QuadraticProgram(P, np.zeros(4))):
             assert type(program) is qp.QuadraticProgram and np.array_equal(program.P.toarray(), P.toarray())
     assert asked == 2 * [(8.0 * 16, "P in full, 4 by 4,")]

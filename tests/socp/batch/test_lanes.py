@@ -9,7 +9,7 @@ import qp
 import socp
 from qp import batch
 from socp.batch.checks import ConePrograms
-from socp.batch.cone_lots import lots_of
+from socp.batch.cone_groups import groups_of
 from socp.batch.driver import (
     DELTA,
     EQUILIBRATIONS,
@@ -381,12 +381,12 @@ def test_what_is_filled_in_is_what_is_measured_there(own):
     cones, c, b = [socp.SecondOrder(n + 1), socp.NonNeg(9)], rng.normal(size=(LANES, n)), rng.normal(size=(LANES, 1))
     G, A = (np.tile(M, (LANES, 1, 1)) if own else M for M in (G, rng.normal(size=(1, n))))
     programs = ConePrograms(c, G, 0.5 + rng.random((LANES, n + 10)), cones, A, b, eye + 0.1)
-    (lot,) = lots_of(programs, Settings())
-    lanes = lanes_for(lot.batch, lot.shape, lot.settings, True)
+    (group,) = groups_of(programs, Settings())
+    lanes = lanes_for(group.batch, group.shape, group.settings, True)
     if lanes.shared:
-        take_matrices(lot.batch, lanes, 0)
+        take_matrices(group.batch, lanes, 0)
     for lane in range(LANES):
-        fill(lot.batch, lanes, lane, lane)
+        fill(group.batch, lanes, lane, lane)
     for i in range(lanes.cone_rows, lanes.m + lanes.n):  # s = z = 1
         lanes.y[i] = lanes.sign[lanes.first[i] : lanes.first[i + 1]].sum()
     names = "rd r r_equal cone_r inverse_sz inverse_s W rhs constant_rhs Gx Px xPx qx lam nt eta".split()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import socp
-from socp.batch import cone_lots, lots
+from socp.batch import cone_groups, groups
 from socp.batch.checks import ConePrograms
 from socp.batch.solutions import Solutions
 
@@ -39,7 +39,7 @@ def test_what_a_failing_program_leaves_in_its_lane_is_not_read():
 
 
 def test_a_time_limit_is_that_of_programs_alone_too(monkeypatch):
-    monkeypatch.setattr(lots, "LANES_UP_TO", 0)
+    monkeypatch.setattr(groups, "LANES_UP_TO", 0)
     for limit, status in ((1e3, "optimal"), (1e-9, "time_limit")):
         assert (socp.solve_many(**disks(k=3), time_limit=limit).status == status).all()
 
@@ -90,8 +90,8 @@ def test_fields_that_nothing_was_written_into_are_nan():
 def test_threads_share_what_is_left(k, threads):
     given = disks(k=k)
     program = ConePrograms(**{name: given.get(name) for name in ("c", "G", "h", "cones", "A", "b", "P")})
-    (lot,) = cone_lots.lots_of(program, socp.Settings(threads=threads))
-    sizes = [end - begin for begin, end in lot.tasks()]
-    assert [begin for begin, _ in lot.tasks()] == list(np.cumsum([0, *sizes[:-1]])) and sum(sizes) == k
+    (group,) = cone_groups.groups_of(program, socp.Settings(threads=threads))
+    sizes = [end - begin for begin, end in group.tasks()]
+    assert [begin for begin, _ in group.tasks()] == list(np.cumsum([0, *sizes[:-1]])) and sum(sizes) == k
     assert sizes == sorted(sizes, reverse=True) and sizes[0] <= max(64, k / (2 * threads if threads > 1 else 1))
     assert k < 1000 or sizes[-1] <= 64 or threads == 1  # all threads end at about the same time

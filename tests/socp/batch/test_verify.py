@@ -7,7 +7,7 @@ import pytest
 
 import qp.batch
 import socp
-from socp.batch import cone_lots
+from socp.batch import cone_groups
 from socp.batch.checks import ConePrograms
 from socp.batch.driver import FAILED, OPTIMAL
 from socp.problem.settings import Settings
@@ -36,7 +36,7 @@ def multipliers(point):
     return found
 
 
-def lot_of(program, k, own, settings):
+def group_of(program, k, own, settings):
     """Return `k` equal programs as a batch; each has its own matrices if `own`."""
     names, is_cone = vars(program), isinstance(program, socp.ConeProgram)
     data = {name: dense(getattr(program, name)) for name in ("PGA" if is_cone else "PA")}
@@ -45,21 +45,21 @@ def lot_of(program, k, own, settings):
     data[cost] = np.tile(names[cost], (k, 1))
     data |= {name: names[name] for name in (("h", "cones", "b") if is_cone else ("l", "u", "lb", "ub"))}
     programs = (ConePrograms if is_cone else qp.batch.Programs)(**data)
-    (lot,) = (cone_lots if is_cone else qp.batch).lots_of(programs, Settings(**settings))
-    assert not is_cone or sorted(lot._rows["singles"]) == list(BOUNDS)
-    return lot
+    (group,) = (cone_groups if is_cone else qp.batch).groups_of(programs, Settings(**settings))
+    assert not is_cone or sorted(group._rows["singles"]) == list(BOUNDS)
+    return group
 
 
 def judged(points, own, **settings):
     """Return each point as the batch takes it over, its residuals, and whether it passes."""
     k, program = len(points), points[0].program
-    lot = lot_of(program, k, own, settings)
-    batch = lot.batch
+    group = group_of(program, k, own, settings)
+    batch = group.batch
     batch.x[:], batch.y[:] = [point.x for point in points], [multipliers(point) for point in points]
     if points[0].s is not None:
         batch.s[:] = [point.s for point in points]
     batch.code[:] = OPTIMAL
-    lot.verifier()((0, k))
+    group.verifier()((0, k))
     assert set(batch.code) <= {OPTIMAL, FAILED}
     taken = [replace(point, x=x, y=y[: point.y.size]) for point, x, y in zip(points, batch.x, batch.y, strict=True)]
     taken = [replace(point, z=y[point.y.size :][: point.z.size]) for point, y in zip(taken, batch.y, strict=True)]

@@ -132,8 +132,13 @@ def test_the_factors_of_a_dense_system(n, q, rank):
     root, C = rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-3, -1, n), rng.normal(size=(q, n))
     root[:, max(n - q, 0) if rank == 0 else n if rank is None else max(n - 1, 1) :] = 0.0
     H = root @ root.T
-    L, Y, S, room = np.full(n * n, np.nan), np.full(n * n, np.nan), np.full(n * n, np.nan), np.full(2 * n + 1, np.nan)
-    found = factor_saddle(n, q, H.ravel(), C.ravel(), L, Y, S, room)
+    L, Y, S, workspace = (
+        np.full(n * n, np.nan),
+        np.full(n * n, np.nan),
+        np.full(n * n, np.nan),
+        np.full(2 * n + 1, np.nan),
+    )
+    found = factor_saddle(n, q, H.ravel(), C.ravel(), L, Y, S, workspace)
     largest = H.diagonal().max() or 1.0
     K = H + (largest / (C**2).sum(axis=1).max() * C.T @ C if q else 0.0)
     if np.linalg.matrix_rank(K) < n:
@@ -143,12 +148,12 @@ def test_the_factors_of_a_dense_system(n, q, rank):
     right = rng.normal(size=n + q)
     whole = np.block([[H, C.T], [C, np.zeros((q, q))]])
     x = right.copy()
-    solve_saddle(n, q, C.ravel(), L, Y, S, room, x)
+    solve_saddle(n, q, C.ravel(), L, Y, S, workspace, x)
     assert np.abs(whole @ x - right).max() <= 1e-12 * np.linalg.cond(whole) * np.abs(right).max()
 
 
 def test_rows_that_are_none_have_no_factors():
-    room = [np.zeros(4) for _ in range(3)]
-    assert factor_saddle(2, 1, np.eye(2).ravel(), np.zeros(2), *room, np.zeros(5)) == 0.0
-    assert factor_saddle(2, 2, np.eye(2).ravel(), np.array([1.0, 0.0, 1.0, 0.0]), *room, np.zeros(5)) < 1e-15
-    assert factor_saddle(2, 0, -np.eye(2).ravel(), np.zeros(0), *room, np.zeros(5)) == 0.0
+    workspace = [np.zeros(4) for _ in range(3)]
+    assert factor_saddle(2, 1, np.eye(2).ravel(), np.zeros(2), *workspace, np.zeros(5)) == 0.0
+    assert factor_saddle(2, 2, np.eye(2).ravel(), np.array([1.0, 0.0, 1.0, 0.0]), *workspace, np.zeros(5)) < 1e-15
+    assert factor_saddle(2, 0, -np.eye(2).ravel(), np.zeros(0), *workspace, np.zeros(5)) == 0.0

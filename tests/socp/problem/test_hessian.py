@@ -90,8 +90,8 @@ def test_a_low_rank_is_found_up_to_a_share_of_the_order(rank, scale):
 
 def test_memory_is_given_once_and_a_factor_is_forgotten_with_its_values():
     P = hessian_of(FACTOR @ FACTOR.T, N)
-    P.room = room = np.empty(P.entries)
-    assert P.take_room() is room and P.take_room() is not room
+    P.workspace = workspace = np.empty(P.entries)
+    assert P.take_workspace() is workspace and P.take_workspace() is not workspace
     before = P.factor()
     assert P.factor() is before
     P.forget_rank()

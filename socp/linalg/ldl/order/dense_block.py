@@ -44,7 +44,7 @@ class Partition(Structure):
     state, parent, mark = integers("n"), integers("n", scratch=True), integers("n", scratch=True)
     element_mark, column_start = integers("n", scratch=True), integers("n", scratch=True)
     column_length = integers("n", scratch=True)
-    columns = integers("room", scratch=True)
+    columns = integers("capacity", scratch=True)
     ascending = integers("n", scratch=True)
     count = integers("n + 1")  # number of variables of each degree; later the elements adjacent to a variable
 
@@ -68,7 +68,7 @@ def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[n
     bool
     """
     n, entries = graph.n, graph.free
-    split = Partition(n=n, room=entries // 2 + int(0.5 * FILL * entries) + 2 * n, graph=graph)
+    split = Partition(n=n, capacity=entries // 2 + int(0.5 * FILL * entries) + 2 * n, graph=graph)
     split.n = n
     return _order_by_counts(split, dense, zero_diagonal, perm)
 

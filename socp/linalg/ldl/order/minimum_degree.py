@@ -71,7 +71,7 @@ def amd(
     perm = np.empty(n, np.int64)
     if n:
         entries = 2 * int(indptr[n])
-        graph = QuotientGraph(n=n, room=entries + entries // 5 + n)
+        graph = QuotientGraph(n=n, capacity=entries + entries // 5 + n)
         graph.n = n
         adjacency(graph, indptr, indices)
         if not dense_block_order(graph, dense, zero_diagonal, perm):

@@ -32,7 +32,7 @@ class QuotientGraph(Structure):
     """
 
     n, free = integer(), integer()  # order of the matrix; first unused place of `lists`
-    lists = integers("room", scratch=True)
+    lists = integers("capacity", scratch=True)
     start, length = integers("n", scratch=True), integers("n")
     elements = integers("n")  # number of elements at the head of a variable's list; -1 for an element
     size = integers("n", scratch=True)  # variables in a supervariable; 0 once absorbed, negative in the new element

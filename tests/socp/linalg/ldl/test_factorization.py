@@ -182,7 +182,7 @@ def test_method_is_chosen_from_the_counts():
 @pytest.mark.parametrize("name", CASES)
 def test_the_memory_that_is_asked_for_is_that_of_the_factor(name, method, monkeypatch):
     asked, (K, signs) = [], CASES[name]
-    monkeypatch.setattr(factorization, "check_room", lambda size, what: asked.append(size))
+    monkeypatch.setattr(factorization, "check_memory", lambda size, what: asked.append(size))
     factors = LDL(*upper(K)[:2], signs, method=method).factors
     parts = ("values",) if method == "supernodal" else ("values", "rows", "columns")
     assert asked == [sum(getattr(factors, part).nbytes for part in parts)]

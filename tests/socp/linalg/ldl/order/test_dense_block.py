@@ -59,7 +59,7 @@ def graph_of(K):
     """Return the quotient graph of K before the first pivot."""
     n = K.shape[0]
     indptr, indices, _ = upper(K)
-    graph = QuotientGraph(n=n, room=3 * len(indices) + n)
+    graph = QuotientGraph(n=n, capacity=3 * len(indices) + n)
     graph.n = n
     adjacency(graph, indptr, indices)
     return graph

@@ -1,4 +1,4 @@
-"""Lots of programs for the lanes: programs with finite, infinite and equal sides in common rows."""
+"""Group of programs for the lanes: programs with finite, infinite and equal sides in common rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..compiled.threads import WORK, blas_threads
 from ..method.rays import repaired_certificate
 from ..problem.settings import Settings
 from ..problem.status import Status
+from .deadline import Deadline
 from .driver import NOT_STARTED, OPTIMAL, PRIMAL_INFEASIBLE, Batch, Shape, lanes_for, run, take_matrices
 from .spans import ordered_spans
-from .watch import Watch
 
 LANES_UP_TO = 128  # limit of the variables, and a quarter of the limit of the rows; larger programs are solved alone
 
@@ -44,20 +44,20 @@ def kinds_of(l: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def solve_batch(
-    many: Any, lots: Sequence[Lot], new_solver: Callable[[], Callable[[int, Settings], Any]], settings: Settings,
+    many: Any, groups: Sequence[Group], new_solver: Callable[[], Callable[[int, Settings], Any]], settings: Settings,
     started: float,
 ) -> None:  # fmt: skip
-    """Solve the programs of a batch in lots, and those that fail or are in no lot one by one.
+    """Solve the programs of a batch in groups, and those that fail or are in no group one by one.
 
     In each thread ``new_solver()`` returns the function (i, settings) that solves program i alone.
     """
-    watch, is_left, many._settings = Watch(settings.time_limit), np.ones(len(many), np.bool_), settings
+    deadline, is_left, many._settings = Deadline(settings.time_limit), np.ones(len(many), np.bool_), settings
     many.setup_time = time.perf_counter() - started
-    for lot in lots:
-        watch.work(lot.tasks(), lot.worker, settings.threads)
-    for lot in lots:
-        is_left[lot.chosen] = False
-        is_left[lot.collect(many)] = True
+    for group in groups:
+        deadline.work(group.tasks(), group.worker, settings.threads)
+    for group in groups:
+        is_left[group.chosen] = False
+        is_left[group.collect(many)] = True
     left = np.flatnonzero(is_left)
     if left.size:
         many.allocate()
@@ -66,20 +66,20 @@ def solve_batch(
         solve = new_solver()
 
         def alone(i: int) -> None:
-            solution = solve(i, dataclasses.replace(settings, threads=1, time_limit=watch.seconds_left()))
+            solution = solve(i, dataclasses.replace(settings, threads=1, time_limit=deadline.seconds_left()))
             many.take(i, solution)
-            watch.note(solution.status)
+            deadline.note(solution.status)
 
         return alone
 
     with blas_threads(1) if left.size else contextlib.nullcontext():  # BLAS rounds differently with more threads.
-        watch.work(left.tolist(), worker, settings.threads)
-    if watch.reason is not None:
-        many.status[many.status == Status.NUMERICAL_ERROR] = watch.reason
+        deadline.work(left.tolist(), worker, settings.threads)
+    if deadline.reason is not None:
+        many.status[many.status == Status.NUMERICAL_ERROR] = deadline.reason
     many.solve_time = time.perf_counter() - started - many.setup_time
 
 
-class Lot:
+class Group:
     """Programs with finite, infinite and equal sides in common rows.
 
     A subclass tests the answers in `verifier` and returns them in `vectors`.
@@ -89,7 +89,7 @@ class Lot:
     programs : BatchData
         Programs of the whole batch.
     chosen : array of int
-        Numbers of the lot's programs in the whole batch.
+        Numbers of the group's programs in the whole batch.
     data : dict of arrays
         P, A, q, l, u, x_start, y_start as in `Batch`, with three axes for matrices.
     bound : array of bool, shape (m + n,)
@@ -183,7 +183,7 @@ class Lot:
         return chosen[~done]
 
     def _certifies(self, many: Any, i: int) -> bool:
-        """Write the certificate of program `i` of the lot to `many` if it holds; return whether it does."""
+        """Write the certificate of program `i` of the group to `many` if it holds; return whether it does."""
         at, vectors = self.chosen[i], self.vectors()
         names = many.vectors[1:3]
         given = (np.ascontiguousarray(vectors[name][i]) for name in names)

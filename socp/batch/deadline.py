@@ -13,7 +13,7 @@ import numpy as np
 from ..problem.status import Status
 
 
-class Watch:
+class Deadline:
     """Time limit and keyboard interrupt, checked between compiled calls; `reason` is the status of an early end."""
 
     def __init__(self, time_limit: float | None) -> None:

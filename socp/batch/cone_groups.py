@@ -15,7 +15,7 @@ from ..derivatives.batch import side_by_side
 from ..problem.program import Cone, NonNeg, SecondOrder, layout_of
 from ..problem.settings import Settings
 from .checks import ConePrograms, rows_at
-from .lots import Lot, Task, alike
+from .groups import Group, Task, alike
 from .verify import verifier_for, verify
 
 SEVERAL, LARGE = range(-2, 0)  # codes of rows that are not bounds of the lanes; see `ConeRows.codes`
@@ -70,8 +70,8 @@ def _first_entries(entries: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.n
     return where, np.take_along_axis(G, np.broadcast_to(where[:, :, None], (*G.shape[:2], 1)), 2)[..., 0]
 
 
-class ConeLot(Lot):
-    """Lot of cone programs with infinite entries of h in common rows; `batch` has the rows [A; G], sides (b, h)."""
+class ConeGroup(Group):
+    """Group of cone programs with infinite entries of h in common rows; `batch` has the rows [A; G], sides (b, h)."""
 
     equalities_apart = True
 
@@ -112,9 +112,9 @@ class ConeLot(Lot):
         return {"x": self.batch.x, "y": y[:, :p], "z": y[:, p : self.batch.m], "s": self.batch.s}
 
 
-def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:
-    """Group programs into lots with equal sets of bounds, of absent rows, and of bounds with lower = upper."""
-    rows, lots = ConeRows(programs.cones, programs.G), []
+def groups_of(programs: ConePrograms, settings: Settings) -> list[ConeGroup]:
+    """Return programs with equal sets of bounds, of absent rows, and of bounds with lower = upper as groups."""
+    rows, groups = ConeRows(programs.cones, programs.G), []
     kinds = np.isfinite(programs.h).astype(int)
     if len(rows.codes) > 1:
         kinds = side_by_side(kinds, rows.codes)
@@ -124,5 +124,5 @@ def lots_of(programs: ConePrograms, settings: Settings) -> list[ConeLot]:
         h, values = (rows_at(array, chosen)[:, singles] for array in (programs.h, rows.values))
         bounds = h / values
         equal = alike(bounds[:, pairs] == bounds[:, pairs + 1], chosen.size) if pairs.size else [slice(None)]
-        lots += [ConeLot(programs, rows, chosen[some], settings) for some in equal]
-    return lots
+        groups += [ConeGroup(programs, rows, chosen[some], settings) for some in equal]
+    return groups
