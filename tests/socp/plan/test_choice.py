@@ -18,7 +18,7 @@ from socp.kkt.dense import DenseKKT
 from socp.kkt.sparse import SparseKKT
 from socp.method.answer import FAILS
 from socp.method.run import Run
-from socp.plan.choice import decide, is_held
+from socp.plan.choice import LIFTED, decide, is_held
 from socp.plan.costs import COSTS, dense_seconds, low_rank_seconds, sparse_seconds
 from socp.plan.plan import Plan
 from tests.support.data import data_folder
@@ -110,7 +110,10 @@ def test_what_a_kept_solver_leaves_is_taken_by_no_other_kind():
 
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_the_seconds_that_are_compared_are_those_of_the_sizes(is_kept):
-    """Rows are counted without bounds; a low rank is counted; a solver that is kept needs no analysis."""
+    """Rows are counted without bounds; a low rank is counted; a solver that is kept needs no analysis.
+
+    The sparse alternative of a low rank has w = F'x as 4 more variables and rows.
+    """
     n, F = 300, np.eye(300, 4)
     G = np.vstack([-np.eye(n), np.ones((3, n)) + np.eye(3, n)])
     form = StandardForm(ConeProgram(np.ones(n), G, np.ones(n + 3), [NonNeg(n + 3)], np.eye(2, n, 1), np.ones(2),
@@ -120,7 +123,7 @@ def test_the_seconds_that_are_compared_are_those_of_the_sizes(is_kept):
     table = COSTS._replace(analysis=0.0, analysis_of_entry=0.0) if is_kept else COSTS
     expected = {
         "low rank": low_rank_seconds(n, 4 + rows), "dense": dense_seconds(n, rows),
-        "sparse": sparse_seconds(n, rows, form.entries - form.bounds, table, P_entries=n**2),
+        LIFTED: sparse_seconds(n + 4, rows + 4, form.entries - form.bounds + 4 * (n + 1), table, P_entries=n + 4),
     }  # fmt: skip
     assert plan.seconds == pytest.approx(expected, rel=1e-12)
     for rows, d, held in ((n, 0.0, True), (n - 1, 0.0, False), (0, 1.0, True), (n - 1, np.eye(n)[-1], True)):
