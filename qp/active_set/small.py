@@ -412,7 +412,7 @@ class Workspace:
         """Store plans for `solve_again` with programs of as many entries, unless bounds decide on the method, too."""
         n, m, of_A, of_P = program.n, program.m, program.A.data.size, program.hessian.entries
         seconds, counts = method_seconds(n, m, of_A, of_P), counts_of(program)
-        has_rival = program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
+        has_rival = m <= 1 and program.hessian.is_full and seconds["active set"] <= seconds["interior point"]
         if not has_rival and not (settings is self.settings and counts == self.work.counts):
             self.plans = tuple(plan_of(factor == 2, n, m, of_A, of_P) for factor in range(3))
             expected = self.plans[2].seconds

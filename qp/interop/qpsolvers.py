@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from socp.compiled.kernels import kernel
+from socp.compiled.signatures import Floats, Matrix
 from socp.interop.names import in_our_names
-from socp.problem.checks import FLOAT, ArrayLike, Number, ProgramError, as_csc, as_vector
+from socp.linalg.vectors import NO_VALUES
+from socp.problem.checks import FLOAT, ArrayLike, Number, ProgramError, as_csc, as_vector, check_no_nan
 from socp.problem.lowrank import LowRank
 from socp.problem.program import check_pair
-from socp.problem.settings import Settings
+from socp.problem.settings import DEFAULTS, Settings
 from socp.problem.status import Status
 
 from ..active_set.small import Data
@@ -113,8 +116,15 @@ def qpsolvers_solve_problem(problem: Any, initvals: Any = None, verbose: bool = 
         obj=ours.objective,
         build_time=ours.setup_time,
         solve_time=ours.solve_time,
-        extras={"status": ours.status.value, "message": ours.message, "iterations": ours.iterations, "solution": ours},
+        extras=Extras(status=ours.status.value, iterations=ours.iterations, solution=ours),
     )
+
+
+class Extras(dict[str, Any]):
+    """Entries of an answer; any other attribute of the `Solution`, as "message", is computed when it is asked for."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(self["solution"], name)
 
 
 def register_with_qpsolvers(name: str = "centralpath") -> None:
@@ -145,6 +155,8 @@ def _plain_settings(items: tuple[tuple[str, Any], ...]) -> Settings:
 
 
 def _settings(verbose: bool, settings: dict[str, Any]) -> Settings:
+    if not settings and verbose is False:
+        return DEFAULTS
     given = {"verbose": verbose, **settings}
     try:
         return _plain_settings(tuple(given.items()))
@@ -155,34 +167,57 @@ def _settings(verbose: bool, settings: dict[str, Any]) -> Settings:
 def _solution(data: tuple[Any, ...], initvals: Any, settings: Settings) -> Solution:
     """Return the answer to a program with the arguments P, q, G, h, A, b, lb, ub of qpsolvers."""
     if initvals is None:
-        return solve_checked(_stacked(*data), lambda: _program(*data), settings, None)
+        arrays = _stacked(*data)
+        return solve_checked(arrays, lambda: _program(*data, arrays), settings, None)
     program = _program(*data)
     return solve_checked(None, lambda: program, settings, start_of(initvals, program, "initvals"))
 
 
 def _stacked(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> Data | None:
     """Return the data of the program as `qp.solve` takes them if the rows are arrays that need no conversion."""
-    if (G is None) != (h is None) or (A is None) != (b is None):
-        return None
-    parts = [(A, b)] * (A is not None) + [(G, h)] * (G is not None)
-    for rows, side in parts:
-        if not (
-            type(rows) is np.ndarray and type(side) is np.ndarray and rows.ndim == 2 and rows.shape[0] == side.size
-        ):
-            return None
-        if side.ndim != 1 or rows.dtype != FLOAT or side.dtype != FLOAT or rows.shape[1] != np.size(q):
-            return None
-    if not parts:
+    if G is h is A is b is None:
         return P, q, None, None, None, lb, ub, 0.0
-    rows, upper = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts))
-    lower = np.full(upper.size, -np.inf)
-    if A is not None:
-        lower[: b.size] = b
+    n = np.size(q)
+    if A is b is None:
+        A, b = np.empty((0, n)), NO_VALUES
+    elif G is h is None:
+        G, h = np.empty((0, n)), NO_VALUES
+    if not (
+        type(A) is type(b) is type(G) is type(h) is np.ndarray
+        and A.dtype is b.dtype is G.dtype is h.dtype is FLOAT
+        and b.ndim == h.ndim == 1 and A.shape == (b.size, n) and G.shape == (h.size, n)
+        and A.flags.c_contiguous and G.flags.c_contiguous and b.flags.c_contiguous and h.flags.c_contiguous
+    ):  # fmt: skip
+        return None
+    m = b.size + h.size
+    rows, lower, upper = np.empty((m, n)), np.empty(m), np.empty(m)
+    stack(A, b, G, h, rows, lower, upper)
     return P, q, rows, lower, upper, lb, ub, 0.0
 
 
-def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:
-    """Return the program whose rows are the equalities, then the inequalities, each with two sides."""
+@kernel
+def stack(A: Matrix, b: Floats, G: Matrix, h: Floats, rows: Matrix, lower: Floats, upper: Floats) -> None:
+    """Write the equalities A x = b, then the inequalities G x <= h, as rows with two sides."""
+    p, n = b.size, rows.shape[1]
+    for i in range(p + h.size):
+        for j in range(n):
+            rows[i, j] = A[i, j] if i < p else G[i - p, j]
+        upper[i] = b[i] if i < p else h[i - p]
+        lower[i] = b[i] if i < p else -np.inf
+
+
+def _program(
+    P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any, arrays: Data | None = None
+) -> QuadraticProgram:  # fmt: skip
+    """Return the program whose rows are the equalities, then the inequalities, each with two sides.
+
+    `arrays` are the result of `_stacked`; what is wrong with them is told in the names of qpsolvers.
+    """
+    if arrays is not None:
+        try:
+            return QuadraticProgram(*arrays)
+        except ProgramError:
+            pass
     if not isinstance(P, LowRank) and not sp.issparse(P):
         P = np.atleast_2d(P)
     rows, lower, upper, n = [], [], [], np.size(q)
@@ -191,6 +226,7 @@ def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -
         if matrix is not None:
             rows.append(as_csc(name, matrix, (None, n), f" ({n} variables in q)"))
             upper.append(as_vector(side, sides, rows[-1].shape[0], f" (the rows of {name})"))
+            check_no_nan(side, upper[-1])
             lower.append(upper[-1] if name == "A" else np.full(upper[-1].size, -np.inf))
     if not rows:
         return QuadraticProgram(P, q, lb=lb, ub=ub)

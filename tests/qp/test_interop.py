@@ -132,3 +132,22 @@ def test_a_key_error_of_ours_is_not_taken_for_a_missing_solver(monkeypatch):
 def test_what_does_not_fit_is_refused(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         qp.solve_qp(np.eye(2), np.ones(2), **arguments)
+
+
+@pytest.mark.parametrize("n, m, p", [(2, 2, 1), (2, 0, 1), (16, 20, 6), (32, 64, 0), (32, 64, 6)])
+def test_arrays_are_solved_without_a_program(monkeypatch, n, m, p):
+    """A program of the shape of an earlier one is solved straight from the arrays, also if these are in other orders."""
+    rng = np.random.default_rng(n + m)
+    F, A, G = rng.normal(size=(n, n)), rng.normal(size=(p, n)), rng.normal(size=(m, n))
+    P, q, b, h = F @ F.T + np.eye(n), rng.normal(size=n), 0.1 * rng.normal(size=p), np.ones(m)
+    (G, h), (A, b) = (G, h) if m else (None, None), (A, b) if p else (None, None)
+    first, made = qp.solve_qp(P, q, G, h, A, b), []
+    init = qp.QuadraticProgram.__init__
+    monkeypatch.setattr(qp.QuadraticProgram, "__init__", lambda *own, **named: made.append(1) or init(*own, **named))
+    again = qp.solve_qp(P, q, G, h, A, b)
+    assert not made and again.tobytes() == first.tobytes()
+    other = qp.solve_qp(P, q, *(None if v is None else np.asfortranarray(v) for v in (G, h, A, b)))
+    np.testing.assert_allclose(other, first, atol=1e-9)
+    if m:
+        with pytest.raises(qp.ProgramError, match=r"^h\b"):
+            qp.solve_qp(P, q, G, np.append(h[1:], np.nan)[:, None], A, b)
