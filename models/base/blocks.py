@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -325,16 +325,23 @@ def is_iterable(X: Any) -> bool:
     """Return True if X gives blocks by its iterator, instead of being samples."""
     if isinstance(X, (list, tuple)):
         one = X[0] if X else None
-        return isinstance(one, (list, tuple)) and len(one) in (2, 3) and np.ndim(one[0]) == 2
+        is_pair = isinstance(one, (list, tuple)) and len(one) in (2, 3)
+        return getattr(one[0] if is_pair else one, "ndim", 0) == 2 or (is_pair and np.ndim(one[0]) == 2)
     is_array = any(hasattr(X, name) for name in ("shape", "__array__", "columns"))
-    return hasattr(X, "__iter__") and not is_array and not isinstance(X, (str, bytes, dict))
+    return hasattr(X, "__iter__") and not is_array and not isinstance(X, (dict, Sequence))
 
 
 def row_blocks_of(X: Any, y: Any, sample_weight: Any, who: str, sparse: bool, arrays: bool) -> RowBlocks | None:
     """Return the blocks of an iterable and, if `arrays`, of a dask array or a large array on disk, else None."""
-    if y is None and is_iterable(X):
-        if sample_weight is not None:
-            raise ValueError("sample_weight must be None where X is an iterable of blocks: give (X, y, sample_weight)")
+    if isinstance(X, (list, tuple)) and not X and y is None:
+        raise ValueError("X holds no blocks: a list of (X, y) or (X, y, sample_weight) must come")
+    if is_iterable(X):
+        for name, one in (("y", y), ("sample_weight", sample_weight)):
+            if one is not None:
+                raise ValueError(
+                    f"{name} must be None where X is an iterable of blocks, each of which is (X, y) or (X, y, "
+                    "sample_weight)"
+                )
         first = iter(X)
         if first is X or first is iter(X):
             raise TypeError(

@@ -29,7 +29,7 @@ def dual_sums(
 ) -> tuple[float, np.ndarray]:  # fmt: skip
     """Return `LogisticLoss.dual_sums` of one block at theta."""
     loss = loss_of(classes, intercept, block)
-    return loss.dual_sums(*loss.residuals(theta), share, q)
+    return loss.dual_sums(loss.probabilities(theta), share, q)
 
 
 @dataclass

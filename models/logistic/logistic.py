@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import log_softmax
 
 from ..base.blocks import RowBlocks
@@ -23,7 +24,18 @@ from .separation import least_loss
 BY_PRODUCTS = 30  # time of Newton's method by conjugate gradients, in evaluations of the objective
 LEFT = 1e-3  # relative to tol: decrease that a direction by conjugate gradients may miss
 NEEDS_ALL = "solver='conjugate_gradients' and C=inf need all samples at once"
+FAR, LOOKED_AT = 10.0, 1000  # means above FAR standard deviations are taken off; samples that tell
 SEPARABLE = "the classes are separable, so that without regularization there is no answer"
+
+
+def far_centre(X: Any, weights: np.ndarray) -> np.ndarray | None:
+    """Return the means of the columns if one of them is far from zero, judged by some of the samples, else None."""
+    if sp.issparse(X):
+        return None
+    some = X[:: 1 + len(X) // LOOKED_AT]
+    if not (np.abs(some.mean(axis=0)) > FAR * some.std(axis=0)).any():
+        return None
+    return np.asarray(X[0] + weights @ (X - X[0]) / weights.sum())
 
 
 @parameters
@@ -118,10 +130,12 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         keep = weights > 0.0
         if not keep.all():
             X, codes, weights = X[keep], codes[keep], weights[keep]
+        centre = far_centre(X, weights) if self.fit_intercept else None
+        X = X if centre is None else X - centre
         loss = LogisticLoss(X, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver)
         minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
         self._keep_minimum(minimum)
-        self.coef_, self.intercept_ = loss.split(minimum.theta)
+        self._keep_coefficients(*loss.split(minimum.theta), centre)
         scale = self.C_ if loss.penalty > 0.0 else 1.0
         self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
         return self
@@ -134,20 +148,23 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
             )
         self.minimum_, self.n_iter_ = minimum, minimum.iterations
 
+    def _keep_coefficients(self, W: np.ndarray, b: np.ndarray, centre: np.ndarray | None) -> None:
+        """Keep the coefficients, given those of columns less `centre`; intercepts of K classes sum to 0."""
+        self.coef_, self.intercept_ = W, b if centre is None else b - W @ centre
+        if b.size > 1:
+            self.intercept_ = self.intercept_ - self.intercept_.mean()
+
     def _fit_blocks(self, blocks: RowBlocks) -> LogisticRegression:
         """Fit to samples in blocks, in columns less their means if there is an intercept to take these."""
         totals, is_centred = self._survey(blocks), bool(self.fit_intercept)
         loss = BlockLoss(blocks, totals, is_centred, 1.0 / float(self.C))
-        centre = blocks.centre() if is_centred else np.zeros(blocks.surveyed.features)
+        centre = blocks.centre() if is_centred else None
         history = self._history("objective")
         run = minimize_sum(loss.summed(), float(self.tol), int(self.max_iter), history)
         history.end(run.minimum.converged)
         self.C_ = float(self.C)
         self._keep_minimum(run.minimum)
-        self.coef_, intercept = loss.split(run.minimum.theta)
-        self.intercept_ = intercept - self.coef_ @ centre
-        if self.intercept_.size > 1:
-            self.intercept_ -= self.intercept_.mean()
+        self._keep_coefficients(*loss.split(run.minimum.theta), centre)
         if run.interrupt is not None:
             raise run.interrupt
         self.objective_, self.dual_objective_ = self.C_ * run.minimum.value, self.C_ * loss.bound(run.point)

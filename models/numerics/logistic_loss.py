@@ -19,6 +19,7 @@ MOST_DENSE = 200  # most unknowns for which the Hessian is formed and factored
 MOST_BLOCK = 300  # most unknowns of a class for which a block of the Hessian preconditions conjugate gradients
 MOST_SAMPLED = 1000  # most unknowns for which the Hessian of a part of the samples, if dense, stands for all
 SAMPLES_AN_UNKNOWN, FEWEST_SAMPLED = 30, 1500  # fewest samples in this part, per unknown and in all
+ROUGHLY = 16  # one of so many samples makes a rough inverse
 LOOSEST = 0.3  # largest relative residual of conjugate gradients, else sqrt(|g| / |first g|)
 FIXED, FAST = 2.0, 12  # of `cost`: FIXED objectives, and one more for FAST unknowns of a class
 LEAST_PENALTY = 1e-8  # penalty for separable classes, relative to the mean diagonal entry of the Hessian at 0
@@ -43,6 +44,7 @@ class LogisticLoss:
         self.first_norm: float | None = None
         self.least = 0.0  # decrease that a direction may miss, relative to 1 + |objective|
         self.squares: Any = None
+        self.known: tuple[Any, float] = None, -math.inf  # a point, and the bound that was found there
         self.sparse_rows = rows_of(X, intercept) if sp.issparse(X) else None
 
     def stride(self) -> int:
@@ -101,30 +103,42 @@ class LogisticLoss:
         slope[:, features:] = R.sum(axis=0)[:, None]
         return losses, slope.ravel()
 
-    def back(self, R: np.ndarray) -> np.ndarray:
-        """Return the transposed map [X 1]'R as a vector of unknowns, for R of the shape of the scores."""
-        W = (self.X.T @ R).T
-        return (np.hstack([W, R.sum(axis=0)[:, None]]) if self.intercept else W).ravel()
+    def curved(self, P: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return the Hessian of the losses times `direction`; dense X is read once."""
+        (W, b), slope, features = self.split(direction), np.zeros((self.rows, self.columns)), self.X.shape[1]
+        for part in row_blocks(*self.X.shape):
+            U = np.ascontiguousarray(self.X[part] @ W.T + b)
+            bend(P[part], self.weights[part], U)
+            slope[:, :features] += (self.X[part].T @ U).T
+            slope[:, features:] += U.sum(axis=0)[:, None]
+        return slope.ravel()
 
     def bound(self, theta: np.ndarray) -> float:
         """Return a lower bound of the minimum: the dual objective of the probabilities at theta, made feasible."""
         if self.penalty == 0.0:
             return -math.inf
-        share, q, (P, R) = 0.0, np.zeros(self.classes), self.residuals(theta)
+        known, value = self.known
+        return value if known is theta else self.bound_at(self.probabilities(theta))
+
+    def bound_at(self, P: np.ndarray) -> float:
+        """Return the dual objective of the probabilities P, made feasible."""
+        share, q = 0.0, np.zeros(self.classes)
         if self.intercept:
-            share, q = feasible_mixture(R.sum(axis=0), np.bincount(self.codes, self.weights, self.classes))
-        entropy, mapped = self.dual_sums(P, R, share, q)
+            totals = np.bincount(self.codes, self.weights, self.classes)
+            share, q = feasible_mixture(self.weights @ P - totals[self.classes - self.rows :], totals)
+        entropy, mapped = self.dual_sums(P, share, q)
         return entropy - 0.5 / self.penalty * float((mapped**2).sum())
 
-    def residuals(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the probabilities P at theta, and s (P - Y)."""
+    def probabilities(self, theta: np.ndarray) -> np.ndarray:
+        """Return the probabilities P at theta."""
         scores = np.ascontiguousarray(self.scores(theta))
-        P, R = np.empty(scores.shape), np.empty(scores.shape)
-        evaluate(scores, self.codes, self.weights, P, R)
-        return P, R
+        P = np.empty(scores.shape)
+        evaluate(scores, self.codes, self.weights, P, np.empty(scores.shape))
+        return P
 
-    def dual_sums(self, P: np.ndarray, R: np.ndarray, share: float, q: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return sum_i s_i H(P'_i) and sum_i s_i x_i (P'_i - Y_i)', P' = (P + share q) / (1 + share); overwrites R."""
+    def dual_sums(self, P: np.ndarray, share: float, q: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return sum_i s_i H(P'_i) and sum_i s_i x_i (P'_i - Y_i)' for P' = (P + share q) / (1 + share)."""
+        R = np.empty(P.shape)
         entropy = mix(P, self.codes, self.weights, q, share, R)
         return entropy, self.X.T @ R
 
@@ -198,23 +212,21 @@ class LogisticPoint:
         return self.slope + self.loss.penalties() * self.theta
 
     def excess(self, gradient: np.ndarray, tol: float) -> float:
-        """Return u / (|f| + min(penalty, 1)) with u >= g'H^-1 g / 2.
+        """Return u / (|f| + min(penalty, 1)) with u >= f - min f.
 
-        If u = |g_W|^2 / (2 penalty) gives a ratio above `tol`, that is returned and the intercepts are not looked at.
-        H = penalty I + [X 1]'D[X 1] gives
-
-            g'H^-1 g <= g_b't + |g_W - H_Wb t|^2 / penalty,    H_bb t = g_b
+        If u = |g_W|^2 / (2 penalty) gives a ratio above `tol`, that is returned; else u is the duality gap, which has
+        this part, too, and makes up for the sums of the residuals.
         """
         loss = self.loss
         own, unit = gradient * loss.is_weight, min(loss.penalty, 1.0) + abs(self.value)
         bound = 0.5 * float(own @ own) / (loss.penalty * unit)
-        if bound > tol or not loss.intercept:
-            return bound
-        H = np.diag(loss.weights @ self.P) - self.P.T @ (loss.weights[:, None] * self.P)
-        step, singular = np.zeros((loss.rows, loss.columns)), loss.rows > 1  # H 1 = 0 and 1'g_b = 0
-        step[:, -1] = factored(H + singular)(gradient.reshape(step.shape)[:, -1])
-        rest = (gradient - self.multiply(step.ravel())) * loss.is_weight
-        return 0.5 * float(gradient @ step.ravel() + rest @ rest / loss.penalty) / unit
+        return bound if bound > tol else max(self.value - self.dual_objective, 0.0) / unit
+
+    @cached_property
+    def dual_objective(self) -> float:
+        """Lower bound of the minimum, from the probabilities of this point."""
+        self.loss.known = self.theta, self.loss.bound_at(self.P)
+        return self.loss.known[1]
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         if self.loss.dense:
@@ -241,10 +253,13 @@ class LogisticPoint:
         S is 1 for intercepts; for weights it makes the curvature along the step from their gradient exact.  With many
         features it is far below 1.
         """
-        scaling, gradient = self._preconditioner(), self.gradient() * self.loss.is_weight
+        point, gradient = self, self.gradient() * self.loss.is_weight
+        if not sp.issparse(self.loss.X) and len(self.P) >= ROUGHLY * FEWEST_SAMPLED:
+            point = LogisticPoint.of_probabilities(self.loss.every(ROUGHLY), np.ascontiguousarray(self.P[::ROUGHLY]))
+        scaling = point._preconditioner()
         solve = scaling if callable(scaling) else lambda r: r / scaling
         step = solve(gradient) * self.loss.is_weight
-        scale = float(gradient @ step) / (float(step @ self.multiply(step)) or 1.0)
+        scale = float(gradient @ step) / (float(step @ point.multiply(step)) or 1.0)
         root = np.where(self.loss.is_weight, math.sqrt(scale), 1.0)
         return lambda r: root * solve(root * r)
 
@@ -267,9 +282,7 @@ class LogisticPoint:
         """Return the Hessian times `direction`."""
         loss = self.loss
         if loss.sparse_rows is None:
-            U = np.ascontiguousarray(loss.scores(direction))
-            bend(self.P, loss.weights, U)
-            return loss.back(U) + loss.penalties() * direction
+            return loss.curved(self.P, direction) + loss.penalties() * direction
         if loss.rows == 1:
             product = np.empty(direction.size)
             multiply_two_class_hessian(loss.sparse_rows, loss.weights * self._own()[:, 0], direction, product)

@@ -84,6 +84,7 @@ def test_columns_far_from_zero(model, classes):
         assert abs(found.objective_ - found.dual_objective_) <= 1e-9 * found.objective_
     elif model.get_params().get("mean_prior") is None:
         known = copy_of(model).fit(X, y, weights)
+        agree(copy_of(model).fit(far, y, weights), found, far, 1e-7)
         np.testing.assert_allclose(found.decision_function(far), known.decision_function(X), rtol=1e-7, atol=1e-7)
 
 
@@ -248,6 +249,13 @@ def test_what_needs_all_samples_says_so():
         LinearDiscriminant().fit(cut([100], X, y), X_unlabelled=X)
     with pytest.raises(ValueError, match="sample_weight must be None"):
         LinearSVC().fit(cut([100], X, y), None, np.ones(300))
+    for blocks in (cut([100], X, y), Counted(cut([100], X, y))):
+        with pytest.raises(ValueError, match=r"y must be None where X is an iterable of blocks"):
+            LinearSVC().fit(blocks, y)
+    with pytest.raises(TypeError, match=r"block 1: \(X, y\) or \(X, y, sample_weight\) must come, but ndarray did"):
+        LinearSVC().fit([X, X])
+    with pytest.raises(ValueError, match="X holds no blocks"):
+        LinearSVC().fit([])
     with pytest.raises(ValueError, match="block 1: Input X contains NaN"):
         LinearDiscriminant().fit([(np.full((3, 2), np.nan), [0, 1, 0])])
     with pytest.raises(ValueError, match="no samples"):

@@ -233,19 +233,20 @@ class Valley:
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("penalty", [0.05, 20.0])
-def test_the_excess_bounds_the_decrement(classes, penalty):
+def test_the_excess_bounds_the_distance_from_the_minimum(classes, penalty):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(30, 4)) + 1.0, np.arange(30) % classes
     loss = LogisticLoss(sp.csr_array(X), codes, rng.random(30) + 0.1, classes, True, "cholesky")
     loss.penalty = penalty
-    for _ in range(5):
+    least = newton.minimize(lambda v: LogisticPoint(loss, v), np.zeros(loss.unknowns), 1e-15, 100)
+    for far in (1.0, 1e-2, 1e-4):
         theta = rng.normal(size=(loss.rows, loss.columns))
-        point = LogisticPoint(loss, (theta - theta.mean(axis=0) * (classes > 2)).ravel())
+        point = LogisticPoint(loss, least.theta + far * (theta - theta.mean(axis=0) * (classes > 2)).ravel())
         gradient, unit = point.gradient(), min(penalty, 1.0) + point.value
-        half = -0.5 * float(gradient @ point.direction(gradient))
-        assert 0.0 < half <= point.excess(gradient, math.inf) * unit * (1.0 + 1e-9)
+        assert 0.0 < point.value - least.value <= point.excess(gradient, math.inf) * unit * (1.0 + 1e-9)
         own = gradient * loss.is_weight
         np.testing.assert_allclose(point.excess(gradient, 0.0) * unit, 0.5 * own @ own / penalty)
+        assert point.dual_objective == loss.bound(point.theta) == pytest.approx(loss.bound(point.theta.copy()))
 
 
 @pytest.mark.parametrize("is_sampled", [False, True])
