@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bench import commands as bench_command
+from tests import release
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CHAPTERS = sorted((DOCS / "course").glob("*.md"))
@@ -418,3 +419,22 @@ def test_the_page_on_control_runs():
     blocks = [block for part in parts for block in part[2]]
     assert len(blocks) == 2 and "solve_many" in blocks[1]
     ran("\n".join(blocks), {})
+
+
+def test_a_release_changes_the_three_files_that_tell_the_version(tmp_path):
+    files = ("socp/version.py", "CITATION.cff", "CHANGELOG.md")
+    (tmp_path / "socp").mkdir()
+    for name in files:
+        (tmp_path / name).write_bytes((DOCS.parent / name).read_bytes())
+    for version in ("9.8.0", "9.8.1"):  # the second one finds the date of the first
+        found = release.released(tmp_path, version, "2031-02-03")
+        for path, text in found.items():
+            path.write_text(text, encoding="utf-8")
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == list(files)
+    assert found[tmp_path / "socp/version.py"].endswith('__version__ = "9.8.1"\n')
+    assert "\nversion: 9.8.1\ndate-released: 2031-02-03\nlicense" in found[tmp_path / "CITATION.cff"]
+    assert re.findall(r"^## (.*)$", found[tmp_path / "CHANGELOG.md"], re.MULTILINE)[:3] == [
+        "Unreleased", "9.8.1 (2031-02-03)", "9.8.0 (2031-02-03)"
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="three numbers"):
+        release.released(tmp_path, "v9.9", "2031-02-03")
