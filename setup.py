@@ -124,7 +124,7 @@ class WithKernels(WithStubs):
     def run(self):
         super().run()
         if self.editable_mode:
-            self.compile(ROOT, "", {})
+            self.compile_kernels(ROOT, "", {})
             return
         library = Path(self.build_lib).resolve()
         kernels = library / "socp" / "kernels"
@@ -134,9 +134,9 @@ class WithKernels(WithStubs):
                 "NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_INTEL_SVML": "1",
                 "NUMBA_CACHE_DIR": folder,
             }  # fmt: skip
-            self.compile(library, str(kernels), target)
+            self.compile_kernels(library, str(kernels), target)
 
-    def compile(self, library, kernels, target):
+    def compile_kernels(self, library, kernels, target):
         """Compile the kernels of the packages in `library` into the folder `kernels`, or into the user's cache."""
         left_out = ("CENTRALPATH_", "NUMBA_") if target else ("CENTRALPATH_",)
         clean = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}

@@ -12,6 +12,7 @@ import gallery  # noqa: E402
 import listing  # noqa: E402
 import mathml  # noqa: E402
 from docstrings import plain_signature, plain_text, skip_internal, write_attributes  # noqa: E402
+from sphinx.ext.mathjax import html_visit_displaymath, html_visit_math  # noqa: E402
 
 # Jupyter's kernels, which run the chapters, inherit this environment: the sources here, and one thread.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -21,6 +22,7 @@ project = "centralpath"
 author = copyright = "the centralpath developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build", "results", "jupyter_execute", ".jupyter_cache"]
+html_math_renderer = "mathml"  # no page asks a network for MathJax
 html_theme = "furo"  # light and dark, previous and next, search
 html_title = "centralpath"
 html_static_path = ["style"]
@@ -49,6 +51,7 @@ def copy_results(app, error):
 
 
 def setup(app):
+    app.add_html_math_renderer("mathml", (html_visit_math, None), (html_visit_displaymath, None))
     app.connect("source-read", listing.insert)
     app.connect("autodoc-process-docstring", plain_text, priority=400)  # before napoleon
     app.connect("autodoc-process-signature", plain_signature)

@@ -1,7 +1,7 @@
-"""Formulas as MathML, which browsers show without a network; with one, MathJax sets them better.
+"""Formulas as MathML, which browsers show without a network.
 
-MyST and autodoc leave TeX in the page for MathJax, which is loaded from the network.  Here the TeX is replaced by
-MathML, which MathJax accepts too, when a page is written.  A formula that cannot be converted stays TeX.
+Sphinx writes TeX in the page for MathJax, which is loaded from the network.  Here the TeX is replaced by MathML when a
+page is written, and the page asks for no script, as its renderer has another name than MathJax's.
 
 Without a font for mathematics a browser sets the brace of an underbrace as wide as a letter.  The style of the book
 draws it instead, along the group that has the class ``underbraced``.

@@ -130,7 +130,7 @@ def test_sliders_tell_their_values_and_what_they_change(chromium):
         assert text and labels, name
     moved = chromium.evaluate("""(() => { const input = document.getElementById("path-exponent"); input.value = -2;
       input.dispatchEvent(new Event("input")); return input.getAttribute("aria-valuetext"); })()""")
-    assert "mu = 0.01" in moved and "gap s'z = 4 mu = 0.04" in moved
+    assert "μ = 0.01" in moved and "gap sᵀz = 4 μ = 0.04" in moved
 
 
 @in_browser
@@ -194,8 +194,8 @@ def test_the_python_of_every_figure_draws_it(chromium):
         if figure == "step":
             alpha, sigma = re.findall(r"= ([\d.e-]+)", titles)
             assert (
-                f"alpha = {alpha}" in caption.replace("alpha = 1;", f"alpha = {alpha};")
-                and f"sigma = {sigma}" in caption
+                f"α = {alpha}" in caption.replace("α = 1;", f"α = {alpha};")
+                and f"σ = {sigma}" in caption
             )
 
 

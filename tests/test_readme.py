@@ -19,6 +19,19 @@ def test_it_is_one_screen_and_a_half():
     assert len(README.splitlines()) <= 90
 
 
+def test_the_program_is_a_formula_in_the_first_screen_and_features_come_before_figures():
+    assert "\\text{minimize}" in "".join(README.splitlines()[:12]) and README.count("$$") == 2
+    assert README.index("- **Tested answers**") < README.index("```bash") < README.index(figures.BEGIN)
+    assert "](docs/interactive.html)" in README
+
+
+def test_the_table_has_six_rows_without_parentheses():
+    table = README.partition(figures.BEGIN)[2].partition(figures.END)[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) == 6 and "(" not in table
+    assert not [row for row in rows if len(row) > 120]
+
+
 def test_the_example_prints_what_the_readme_says():
     (code,), (expected,) = fenced(README, "python"), fenced(README, "text")
     assert 6 <= len(code.splitlines()) <= 15

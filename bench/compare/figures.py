@@ -17,6 +17,7 @@ SETS = {
     "tiny": "ten variables",
 }  # fmt: skip
 """Folders under ``docs/results`` and descriptions of their programs, in the order of the table."""
+BRIEF = ("learning", "maros_meszaros", "cblib", "netlib", "large", "small")  # sets in the table of the README
 NAMED = {"clarabel": "Clarabel", "piqp": "PIQP"}  # peers with their own column
 OTHERS = {"highspy": "HiGHS", "ecos": "ECOS", "qoco": "QOCO", "libsvm": "LIBSVM", "qtqp": "QTQP", "daqp": "DAQP"}
 PEERS = NAMED | OTHERS
@@ -53,6 +54,19 @@ def table(records: dict[str, Record]) -> str:
     """Return the table in Markdown, one row for each set."""
     head = ["set", "solved", "mean", "memory", *(f"ours / {name}'s" for name in NAMED.values()), "others", "measured"]
     return "\n".join(markdown_lines([head, *(row(name, record) for name, record in records.items())])) + "\n"
+
+
+def brief(records: dict[str, Record]) -> str:
+    """Return the table of the README in Markdown: ratios alone, of the sets in `BRIEF`, and when they were measured."""
+    rows = [["set", "solved", "mean", *(f"ours / {name}'s" for name in NAMED.values()), "ours / another's"]]
+    for name in BRIEF:
+        lines = {line.solver: line for line in summaries(report.results_of(records[name]))}
+        ours = lines.pop(OURS)
+        named = [ratio(lines.pop(solver).ratio) if solver in lines else "" for solver in NAMED]
+        others = ", ".join(f"{OTHERS.get(solver, solver)} {ratio(line.ratio)}" for solver, line in lines.items())
+        rows.append([SETS[name], f"{ours.solved} of {ours.taken}", seconds(ours.mean), *named, others])
+    dates = sorted({measured(records[name]) for name in BRIEF})
+    return "\n".join(markdown_lines(rows)) + f"\n\nMeasured on {'; '.join(dates)}.\n"
 
 
 def commands(root: Path, names: Sequence[str]) -> list[list[str]]:
@@ -103,5 +117,5 @@ def written(root: Path) -> dict[Path, str]:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise DataError(f"README.md has no lines {BEGIN.strip()} and {END.strip()} for the table")
-    found[readme] = before + BEGIN + text + END + after
+    found[readme] = before + BEGIN + brief(records) + END + after
     return found

@@ -29,7 +29,7 @@
     drawSurface(it, height, (turn * Math.PI) / 180);
     drawCut(it);
     const python = [...scenes.declaration(program), "", "from docs.teaching import figures", `figures.bowl(program, mu=${reading.short(mu)})`].join("\n");
-    return { caption: `mu = ${reading.short(mu)}: the lowest point is (${it.x.map((v) => v.toFixed(3)).join(", ")}), objective ${(c[0] * it.x[0] + c[1] * it.x[1]).toFixed(4)}`, python };
+    return { caption: `μ = ${reading.short(mu)}: the lowest point is (${it.x.map((v) => v.toFixed(3)).join(", ")}), objective ${(c[0] * it.x[0] + c[1] * it.x[1]).toFixed(4)}`, python };
   }
 
   function drawSurface(it, height, turn) {
@@ -73,7 +73,7 @@
 
   new reading.Figure("bowl", {
     state: { exponent: FROM, turn: 200 }, draw,
-    controls: [{ key: "exponent", label: "mu", min: -3, max: FROM, step: 0.1, say: ({ exponent }) => `mu = ${reading.short(10 ** exponent)}` },
+    controls: [{ key: "exponent", label: "μ", min: -3, max: FROM, step: 0.1, say: ({ exponent }) => `μ = ${reading.short(10 ** exponent)}` },
       { key: "turn", label: "turn", min: 0, max: 360, step: 5, say: ({ turn }) => `${turn} degrees` }],
   });
 })();

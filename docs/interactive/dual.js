@@ -72,7 +72,7 @@
   solve();
   const figure = new reading.Figure("dual", {
     state: { exponent: 0, row: "b" }, draw,
-    controls: [{ key: "exponent", label: "mu", min: -4, max: FROM, step: 0.1, say: ({ exponent }) => `mu = ${reading.short(10 ** exponent)}` },
+    controls: [{ key: "exponent", label: "μ", min: -4, max: FROM, step: 0.1, say: ({ exponent }) => `μ = ${reading.short(10 ** exponent)}` },
       { key: "row", label: "constraint", options: [..."abcd"].map((letter) => [letter, letter]) }],
   });
 })();

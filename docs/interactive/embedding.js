@@ -25,14 +25,14 @@
     plane.fit();
     plane.drawScene(shown, [handle(state)]);
     plane.drawRun({ central: [], whole: [], points: trace.map((it) => scenes.point(it, 0)), current: trace.length - 1, ray: null });
-    const axes = new drawing.Axes(square, { from: -9, to: 1, log: true, step: 3, label: "tau" }, { from: -9, to: 1, log: true, step: 3, label: "kappa" });
+    const axes = new drawing.Axes(square, { from: -9, to: 1, log: true, step: 3, label: "τ" }, { from: -9, to: 1, log: true, step: 3, label: "κ" });
     axes.add(drawing.line("zero", axes.at([1e-9, 1e-9]), axes.at([10, 10])));
     for (const it of ends) axes.add(drawing.dot("faint-dot", axes.at([it.tau, it.kappa]), 3));
     axes.curve("path", trace.map((it) => [it.tau, it.kappa]), 3.5);
     axes.add(drawing.dot("iterate current", axes.at([best.tau, best.kappa]), 6));
     axes.show();
     const python = [...scenes.declaration(scenes.program(shown)), "", "from docs.teaching import figures", "figures.embedding(program)"].join("\n");
-    return { caption: `${status.replaceAll("_", " ")} after ${trace.length - 1} steps: tau = ${reading.short(best.tau, 2)}, kappa = ${reading.short(best.kappa, 2)}`, python };
+    return { caption: `${status.replaceAll("_", " ")} after ${trace.length - 1} steps: τ = ${reading.short(best.tau, 2)}, κ = ${reading.short(best.kappa, 2)}`, python };
   }
 
   const figure = new reading.Figure("embedding", {

@@ -8,14 +8,14 @@
   const FORM = [["x", "at", 0], ["y", "at", 1], ["angle", "angle"], ["size", "size"], ["eccentricity", "eccentricity"]];
 
   const PARTS = {
-    predictor: "predictor: try the affine step, then choose sigma",
+    predictor: "predictor: try the affine step, then choose σ",
     corrector: "corrector: the second-order term",
     centrality: "centrality: aim at the central path",
     scaling: "scaling: Nesterov and Todd's",
     equilibration: "equilibration: rows and columns near one",
     refinement: "refinement of the linear solves",
     regularization: "regularization of the KKT matrix",
-    embedding: "embedding: homogeneous, with tau and kappa",
+    embedding: "embedding: homogeneous, with τ and κ",
   };
 
   const MEANING = {
@@ -79,7 +79,7 @@
     const ray = ended && run.status === "dual_infeasible" ? [it.x[0], it.x[1] * 10 ** scene.units] : null;
     plane.drawRun({ central, whole: run.whole, points: run.points, current, ray });
     Object.assign($("iterate"), { max: run.trace.length - 1, value: current });
-    $("iterate").setAttribute("aria-valuetext", `iterate ${current} of ${run.trace.length - 1}, gap ${tables.exponential(it.gap, 1)}, mu ${tables.exponential(it.mu, 1)}`);
+    $("iterate").setAttribute("aria-valuetext", `iterate ${current} of ${run.trace.length - 1}, gap ${tables.exponential(it.gap, 1)}, μ ${tables.exponential(it.mu, 1)}`);
     $("shown").textContent = `${current} of ${run.trace.length - 1}`;
     for (const id of ["first", "back"]) $(id).disabled = current === 0;
     for (const id of ["forward", "last"]) $(id).disabled = ended;

@@ -27,7 +27,7 @@
     plane.drawRun({ central: [], whole: without === "yes" ? on.points : [], points: shown.points, current: shown.points.length - 1, ray: null });
     const longest = without === "yes" ? Math.max(on.trace.length, off.trace.length) : on.trace.length, certificate = on.status !== "optimal";
     const axes = new drawing.Axes(errors, { from: 0, to: longest - 1, label: "iteration" },
-      { from: -12, to: 6, log: true, step: 4, label: certificate ? "tau / kappa" : "largest residual" });
+      { from: -12, to: 6, log: true, step: 4, label: certificate ? "τ / κ" : "largest residual" });
     const curve = (kind, { trace }) => axes.curve(kind, trace.map((it, k) => [k, miss(it, on.status)]), trace.length > 40 ? 0 : 2.5);
     curve("with", on);
     if (without === "yes" && !(certificate && part === "embedding")) curve("without", off);

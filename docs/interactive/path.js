@@ -35,7 +35,7 @@
       `figures.central_path(program, mu=${reading.short(10 ** exponent)})`].join("\n");
     if (!it) return { caption: "No point fulfils all constraints strictly: there is no central path.", python };
     const value = program.c[0] * it.x[0] + program.c[1] * it.x[1], gap = it.s.length * it.mu;
-    return { caption: `objective ${value.toFixed(4)}, gap s'z = ${it.s.length} mu = ${reading.short(gap)}`, python };
+    return { caption: `objective ${value.toFixed(4)}, gap sᵀz = ${it.s.length} μ = ${reading.short(gap)}`, python };
   }
 
   function drawPairs(it) {
@@ -51,7 +51,7 @@
     });
     if (it) {
       const x = axes.at([Math.sqrt(it.mu), 0])[0];
-      axes.add(drawing.line("middle", [x, axes.box[1]], [x, axes.box[3]]), drawing.text("label", [x + 4, axes.box[1] + 11], "√mu"));
+      axes.add(drawing.line("middle", [x, axes.box[1]], [x, axes.box[3]]), drawing.text("label", [x + 4, axes.box[1] + 11], "√μ"));
     }
     axes.show();
   }
@@ -59,6 +59,6 @@
   solve();
   const figure = new reading.Figure("path", {
     state: { exponent: 2 }, draw,
-    controls: [{ key: "exponent", label: "mu", min: -4, max: FROM, step: 0.1, say: ({ exponent }) => `mu = ${reading.short(10 ** exponent)}` }],
+    controls: [{ key: "exponent", label: "μ", min: -4, max: FROM, step: 0.1, say: ({ exponent }) => `μ = ${reading.short(10 ** exponent)}` }],
   });
 })();

@@ -8,9 +8,9 @@
     constraints: [scenes.half(1.5, 0.3, 12), scenes.half(-0.7, 1.1, 118), scenes.half(-0.2, -1.5, 258)],
   };
   const RULES = {
-    mehrotra: ["Mehrotra's: sigma = (1 - alpha)³", {}],
-    affine: ["always sigma = 0", { predictor: false, centrality: false }],
-    fixed: ["always sigma = 0.1, no corrector", { predictor: false }],
+    mehrotra: ["Mehrotra's, σ = (1 − α)³", {}],
+    affine: ["always σ = 0", { predictor: false, centrality: false }],
+    fixed: ["σ = 0.1, no corrector", { predictor: false }],
   };
   const STAGES = ["the affine direction", "where it meets the boundary", "centering", "the corrector", "the step"];
   const VIEW = { centre: [-0.2, -0.1], half: 2.6 }, LAST = 1e-7, MOST = 30;
@@ -92,9 +92,9 @@
     if (stage === 4) marks.push(drawing.arrow("path-arrow", screen(it.x), screen(trace[Math.min(k, last) + 1]?.x ?? it.x)));
     plane.layers.marks.replaceChildren(...marks);
     drawRatios(it, shown, ends);
-    const where = ends.alpha === Infinity ? "meets no boundary" : `reaches ${ends.name}${subscript(ends.i)} = 0 at alpha = ${reading.short(ends.alpha)}`;
-    const caption = `Iterate ${Math.min(k, last)}, mu = ${reading.short(solver.mu(it), 2)}: ${shown === first ? "the affine direction" : "the combined direction"} ${where}; ` +
-      `sigma = ${reading.short(sigma, 2)}`;
+    const where = ends.alpha === Infinity ? "meets no boundary" : `reaches ${ends.name}${subscript(ends.i)} = 0 at α = ${reading.short(ends.alpha)}`;
+    const caption = `Iterate ${Math.min(k, last)}, μ = ${reading.short(solver.mu(it), 2)}: ${shown === first ? "the affine direction" : "the combined direction"} ${where}; ` +
+      `σ = ${reading.short(sigma, 2)}`;
     return { caption, limits: { k: last }, python: python(`figures.step_parts(program, start, ${Math.min(k, last)})`) };
   }
 
@@ -102,7 +102,7 @@
 
   // Every s_i and z_i along the direction, as a share of what it is now: a line that comes to zero meets the boundary.
   function drawRatios(it, d, ends) {
-    const axes = new drawing.Axes(ratios, { from: 0, to: 1.2, step: 0.5, label: "alpha" }, { from: -0.25, to: 2, step: 1, label: "share that is left" });
+    const axes = new drawing.Axes(ratios, { from: 0, to: 1.2, step: 0.5, label: "α" }, { from: -0.25, to: 2, step: 1, label: "share that is left" });
     axes.add(drawing.line("zero", axes.at([0, 0]), axes.at([1.2, 0])));
     for (const name of ["s", "z"]) {
       d.way[name].forEach((by, i) => {
@@ -143,8 +143,8 @@
     const options = Object.keys(RULES[rule][1]).map((name) => `, ${name}=False`).join("");
     const changed = share === method.DEFAULTS.share ? "" : `textbook.method.STEP = ${share}\n`;
     const neighbourhoods = `${changed}figures.neighbourhoods(program, start, beta=${beta}, gamma=${gamma}${options && `, switches=textbook.Switches(embedding=False${options})`})`;
-    const caption = `Iterate ${now} of ${trace.length - 1}, mu = ${reading.short(solver.mu(trace[now]), 2)}: ‖s∘z − mu e‖ = ${reading.short(distance, 2)} mu, ` +
-      `smallest product ${reading.short(smallest, 2)} mu`;
+    const caption = `Iterate ${now} of ${trace.length - 1}, μ = ${reading.short(solver.mu(trace[now]), 2)}: ‖s∘z − μ e‖ = ${reading.short(distance, 2)} μ, ` +
+      `smallest product ${reading.short(smallest, 2)} μ`;
     return { caption, limits: { k: trace.length - 1 }, python: python(neighbourhoods) };
   }
 
@@ -155,9 +155,9 @@
   });
   const spaces = new reading.Figure("products", {
     state: { k: 0, beta: 0.5, gamma: 0.1, rule: "mehrotra", share: 0.99 }, draw: drawProducts,
-    controls: [iterate, { key: "rule", label: "sigma", options: Object.entries(RULES).map(([name, [text]]) => [name, text]) },
+    controls: [iterate, { key: "rule", label: "σ", options: Object.entries(RULES).map(([name, [text]]) => [name, text]) },
       { key: "share", label: "share of the way", min: 0.5, max: 0.995, step: 0.005, say: (state) => String(state.share) },
-      { key: "beta", label: "beta", min: 0.05, max: 1, step: 0.05, say: (state) => `beta = ${state.beta}` },
-      { key: "gamma", label: "gamma", min: 0.01, max: 0.5, step: 0.01, say: (state) => `gamma = ${state.gamma}` }],
+      { key: "beta", label: "β", min: 0.05, max: 1, step: 0.05, say: (state) => `β = ${state.beta}` },
+      { key: "gamma", label: "γ", min: 0.01, max: 0.5, step: 0.01, say: (state) => `γ = ${state.gamma}` }],
   });
 })();
