@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import qp
+import socp
 from bench import commands as bench_command
 from tests import release
 
@@ -343,13 +345,16 @@ def test_a_backslash_that_divides_stays_and_a_list_ends_with_an_empty_line():
     assert as_text("A\n\n- one\n  and more\n- two\nNext.")[2:] == ["- one", "  and more", "- two", "", "Next."]
 
 
-def test_what_qp_takes_from_socp_is_documented_once():
-    import qp
-
-    page = (DOCS / "reference" / "qp.md").read_text(encoding="utf-8")
-    excluded = re.search(r"automodule:: qp\n   :members:\n   :exclude-members: (.*)\n", page).group(1).split(", ")
-    taken = [name for name in qp.__all__ if getattr(qp, name).__module__.startswith("socp")]
-    assert [name for name in excluded if name != "Solver"] == taken  # Solver has its own entry
+@pytest.mark.parametrize("package", [qp, socp], ids=["qp", "socp"])
+def test_a_reference_begins_with_what_is_used_first_and_documents_each_name_once(package):
+    name = package.__name__
+    page = (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+    own = re.findall(rf"auto(?:function|class):: {name}\.(\w+)\n", page)
+    assert own == ["solve", "Solver", "Solution"] and page.index("Solution") < page.index(f"automodule:: {name}\n")
+    pattern = rf"automodule:: {name}\n   :members:\n   :exclude-members: (.*)\n"
+    excluded = re.search(pattern, page).group(1).split(", ")
+    above = [one for one in package.__all__ if not getattr(package, one).__module__.startswith(f"{name}.")]
+    assert excluded == sorted({*own, *above}, key=[*package.__all__].index)
 
 
 def test_a_formula_that_cannot_become_mathml_stays():
