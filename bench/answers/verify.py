@@ -71,7 +71,7 @@ class Verification:
 
     @property
     def certificate(self) -> float:
-        """Error of the better of the two certificates."""
+        """Smaller error of the two certificates, of primal and of dual infeasibility."""
         return min(self.primal_infeasible, self.dual_infeasible)
 
     def solved(self, tol: float) -> bool:

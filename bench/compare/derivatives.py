@@ -209,7 +209,7 @@ SOLVERS: dict[str, Callable[[Program, np.ndarray, np.ndarray], Prepared]] = {
 
 
 def summary(rows: list[Row]) -> str:
-    """Return a line for each solver: the geometric mean and the largest of ours / its over its right gradients."""
+    """Return, by solver, the geometric mean and the maximum of our time / its time over the gradients it got right."""
     lines = []
     for solver in SOLVERS:
         shares = [row.share for row in rows if row.solver == solver and row.verdict == "verified" and row.share > 0.0]

@@ -55,7 +55,7 @@ class Measurement:
 
     @property
     def good(self) -> bool:
-        """Whether the answer verified."""
+        """Whether the verification accepted the answer, as a solution or as a certificate."""
         return self.verdict in ("solved", "certified")
 
     @property

@@ -344,7 +344,7 @@ def _any_form(rng: Generator, matrix: Any) -> Any:
 
 
 def number_types(rng: Generator, program: Any) -> Changed | None:
-    """Round the data to float32 or to whole numbers and give it so; float64 data of equal values must agree."""
+    """Round the data to another number type and pass it in this type; the rounded data in float64 must agree."""
     kind = rng.choice(["float32", "int64", "int32", "int16", "longdouble", ">f8"])
     data, given = {}, {}
     for name, part in parts_of(program, "P", "cones").items():
@@ -371,7 +371,7 @@ def number_types(rng: Generator, program: Any) -> Changed | None:
 
 
 def form_of_the_hessian(rng: Generator, program: Any) -> Changed | None:
-    """Give P as an array, sparse, low rank where it is, and zeros in place of none."""
+    """Pass P in another form: a dense P as sparse, any other as an array, None as zeros."""
     P, n = program.P, program.n
     if P is None:
         other: Any = (np.zeros((n, n)), sp.csc_array((n, n)), LowRank(np.zeros((n, 0)), np.zeros(n)))[rng.integers(3)]

@@ -144,7 +144,7 @@ def neither(rng: Generator) -> Case:
 
 
 def nearly_infeasible(rng: Generator) -> Case:
-    """Draw a program with a certificate of slope -1e-4 to -1e-13, or one that is feasible by such a margin or none."""
+    """Draw a program that is infeasible or feasible by a margin of 1e-13 to 1e-4, or by no margin at all."""
     n, style = int(rng.integers(1, 6)), any_style(rng)
     cones = points.some_cones(rng, int(rng.integers(1, 8)))
     margin = float(10.0 ** rng.uniform(-13.0, -4.0)) * float(rng.choice([-1.0, 0.0, 1.0]))

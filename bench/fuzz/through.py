@@ -119,7 +119,7 @@ def _compared(
 
 
 def _answer(rng: Generator, door: str, name: str, case: Case, change: Changed | None) -> tuple[Answer | None, Passage]:
-    """Return the answer of a door, which is judged by itself, or None with the passage that says why."""
+    """Return the answer of a door and its passage; the answer is None if the door refused, failed or was wrong."""
     program = case.program if change is None else change.program
     data = (change.arguments if change is not None else None) or arguments_of(program)
     try:

@@ -188,7 +188,7 @@ def _surveyed(one: Any, other: Any) -> Any:
 
 
 class Slices:
-    """An array on disk with its labels and weights, as blocks; pages that were read are given back."""
+    """Blocks of an array on disk, with labels and weights; memory of the pages that were read is released."""
 
     def __init__(self, X: Any, y: Any, sample_weight: Any) -> None:
         self.X, self.y, self.sample_weight = X, np.asarray(y), sample_weight

@@ -58,7 +58,7 @@ class Round:
 
 @dataclass(frozen=True)
 class _Run:
-    """Result of the alternation from one start: its answer, its rounds, and its last step 1."""
+    """Result of the alternation from one start: the point, its rounds, and the last program for (w, b)."""
 
     point: Point
     trace: list[Round]

@@ -78,7 +78,7 @@ class HyperplaneStep:
         self.program: socp.ConeProgram | None = None
 
     def solve(self, mu: np.ndarray, move: Directions | None = None) -> tuple[np.ndarray, float, socp.Solution]:
-        """Return (w, b) for the means `mu`, which may `move` on, and the engine's answer; w is NaN if there is none."""
+        """Return w, b and the engine's answer for the means `mu`, or means free along `move`; w is NaN on failure."""
         if self.free:
             move = move or Directions(np.zeros_like(mu), NONE, NONE, NONE + 1.0)
             mu = np.vstack([mu - (np.array(SIDES) * move.nu)[:, None] * move.g, move.g])

@@ -118,7 +118,7 @@ class Descent:
         return qp.QuadraticProgram(free.P, free.q, A=A, l=0.0, u=0.0, lb=free.lb, ub=free.ub)
 
     def built(self, answer: Answer, tol: float) -> Built:
-        """Return `program()`, and `answer` as its solution."""
+        """Return the program of this descent, and `answer` as a solution of the program."""
         left, program = self.q - self.dual.scores(answer.w), self.program()
         b = np.full(int(self.bias), self.intercept(left[: self.y.size]))
         return program, solution_of(program, answer.beta, b, answer, tol)

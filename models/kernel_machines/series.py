@@ -248,7 +248,7 @@ class SeriesSolutions:
     tol: float
 
     def solution(self, k: int, at: slice, program: KernelProgram) -> Solution:
-        """Return the answer u = x[at] of program `k` as a `Solution` x = s * u of `program`, whose P has signs s."""
+        """Return s * x[at], the answer of program `k`, as a `Solution` of `program`; s are the signs of its P."""
         signs, y = program.P.signs, self.multipliers[k]
         x, slopes = signs * self.x[at], self.gradient[at] + signs * (y @ program.A)
         x, z = np.where(x == 0.0, 0.0, x), -signs * slopes

@@ -44,9 +44,9 @@ def shifted(X: Any, shift: np.ndarray) -> Any:
 
 
 def centered(X: Any, rows: np.ndarray | None = None) -> tuple[Any, np.ndarray]:
-    """Return X less the means of its columns, of sparse X of its `full_columns`, and these means; else they are zero.
+    """Return (X - mean, mean): the mean of each column; of a sparse X only its `full_columns` are centered.
 
-    `rows` are the samples of which the means are taken, all by default.  A linear machine with an intercept keeps its
+    The means are those of the samples `rows`, by default of all.  A linear machine with an intercept keeps its
     w, and products keep the digits that an offset costs.
     """
     part = X if rows is None or rows.size == X.shape[0] else X[rows]

@@ -35,7 +35,7 @@ class Problem:
 
     @property
     def may_lack_tube(self) -> bool:
-        """True for a regression in which a tube of no width is, or with nu may be, the answer."""
+        """True for a regression with epsilon = 0, which nu may lead to, too."""
         return self.sides == 2 and not self.q.reshape(2, -1).sum(axis=0).any()
 
 

@@ -37,7 +37,10 @@ def bend_chain(
     start: Floats, transitions: Matrix, bend_start: Floats, bend_transitions: Matrix, strength: float,
     own_start: Floats, own_transitions: Matrix,
 ) -> tuple[float, float]:  # fmt: skip
-    """Set own_start, own_transitions to the bent chain of one sequence; return the logs of the factors taken out."""
+    """own_start := start exp(strength bend_start), own_transitions likewise, each divided by its largest factor.
+
+    Return the logarithms of the two factors.
+    """
     states = start.size
     for i in range(states):
         own_start[i] = start[i]

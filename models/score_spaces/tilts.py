@@ -146,7 +146,7 @@ class SampledTilt:
 
 
 def with_logarithms(samples: SideBySide, table: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return (T, T log hats) under each model and the log hats; for topics T alone and empty hats."""
+    """Return the statistics (T, T log hats) of all models side by side, and log hats of each; for topics T, empty."""
     found, hats = [], []
     for part, own in zip(samples.parts, samples.split(table)):
         logs = own_logarithms(part, own) if isinstance(part, ChainStatistics) else np.empty((own.shape[0], 0))

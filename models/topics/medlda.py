@@ -170,7 +170,7 @@ def _lengths(documents: sp.csr_array) -> np.ndarray:
 
 
 def contrasts(shares: np.ndarray, codes: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return F, and d and y of its rows: row (d, y) holds z_d in block y_d and -z_d in block y."""
+    """Return (F, d, y): row i of F has z_d in the block of the class of document d = d_i, and -z_d in block y_i."""
     number, topics = shares.shape
     owner = np.repeat(np.arange(number), classes - 1)
     other = np.array([[y for y in range(classes) if y != c] for c in codes]).ravel()

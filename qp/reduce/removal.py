@@ -121,7 +121,10 @@ def number_kept(kept: Bools, place: Ints) -> None:
 
 @leaf
 def close(a: float, b: float, factor: float, slack: float) -> bool:
-    """Return True if finite sides a, b differ by rounding or by `slack`, also in a row of `factor` times their unit."""
+    """Return True if sides a, b are equal up to rounding or `slack`, relative to the units of both merged rows.
+
+    The second row is `factor` times the first one.
+    """
     size = max(abs(a), abs(b))
     return abs(a - b) <= max(ROUNDING * max(1.0, size), slack * max(min(1.0, 1.0 / abs(factor)), size))
 

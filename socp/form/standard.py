@@ -187,7 +187,7 @@ class StandardForm(Structure):
         return given.values
 
     def _settle(self, program: ConeProgram, is_scaled: bool) -> None:
-        """Bind the caller's P itself if equilibration does not change it, and a P of low rank by scaled factors."""
+        """Bind P unless it was copied and scaled: the caller's arrays, or for a low rank P scaled factors."""
         self._owns_P, self.objective_unit = is_scaled, program.objective_unit
         if not is_scaled:
             self.bind_hessian(hessian_of(program.P, self.n).scaled(self.D, self.cost_scale))

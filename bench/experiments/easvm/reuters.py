@@ -219,7 +219,10 @@ def differences(X: sp.csr_array, important: np.ndarray, explained: np.ndarray) -
 def path(
     X: sp.csr_array, y: np.ndarray, D: sp.csr_array, C: float, factors: tuple[float, ...]
 ) -> Iterator[ExplanationAugmentedSVC]:
-    """Yield EA-SVM for Q = factor x mean alpha of the plain machine; the first factor must be 0."""
+    """Yield an EA-SVM for each factor, with Q = factor mean(alpha) and alpha of the machine without explanations.
+
+    The first factor must be 0: it gives the machine without explanations.
+    """
     alpha = 0.0
     for factor in factors:
         Q = factor * alpha

@@ -172,9 +172,10 @@ Halves = tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray]
 
 
 def halves_of(sample: Sample, numbers: tuple[int, int], share: float = 0.5, symbols: bool = True) -> tuple[Halves, int]:
-    """Return training and test samples with labels, of a random half (or share) and the rest; and the count of symbols.
+    """Return (training samples, their labels, test samples, their labels), and the number of symbols.
 
-    Every class has a training sample.  Without `symbols`, series of points do not change, and the number is 0.
+    A random `share` of the samples is for training; every class has a training sample.  Series of points become series
+    of symbols, or stay as they are without `symbols`, where the number is 0.
     """
     X, y = sample
     order = np.random.default_rng(numbers).permutation(len(X))

@@ -55,7 +55,7 @@ def supernodal_factor(ldl: PanelFactors, data: Floats) -> int:
 
 @leaf
 def wait(ldl: PanelFactors, c: int, start: int) -> None:
-    """Add supernode c to the list of the supernode that has row `start` of c as a column, if c has such a row."""
+    """Add supernode c to the list of the supernode with column tree.rows[start]; do nothing if c has no more rows."""
     tree = ldl.tree
     ldl.position[c] = start
     if start < tree.row_start[c + 1]:
