@@ -127,8 +127,9 @@ def scalings(student, rng):
             yield (s, z), shaped("W", student.call("scaling", s, z), (dim, dim)), f"s = {s}, z = {z}"
         for sizes in ((1e-2, 1e2), (1e2, 1e-2)):
             s, z = opposite(rng, dim, 1e-4, sizes)
-            for z in (z, np.r_[z[:1], -z[1:]]):
-                yield (s, z), shaped("W", student.call("scaling", s, z), (dim, dim)), f"s = {s}, z = {z}"
+            for other in (z, np.r_[z[:1], -z[1:]]):
+                W = shaped("W", student.call("scaling", s, other), (dim, dim))
+                yield (s, other), W, f"s = {s}, z = {other}"
 
 
 def scaling_takes_both_to_one_point(student, rng):

@@ -168,7 +168,7 @@ def method_iterates_its_step(student, rng):
 def method_has_its_tolerance(student, rng):
     """The tolerance of the method where the call names none."""
     for at, data in programs(rng):
-        x, y, z, _ = parts("solve", student.call("solve", data, record=["step"]), 4)
+        parts("solve", student.call("solve", data, record=["step"]), 4)
         last = parts("step", student.calls["step"][-1][1] if student.calls.get("step") else (), 4)
         end = max(np.abs(linear_residuals(data, last)).max(), last[2] @ last[3])
         holds("residuals and gap <= tol, whose default is 1e-8,", end, at, 1e-8)

@@ -730,7 +730,8 @@ WRONG = {
              "    if tau == 0 or not (value := data[\"b\"] @ y + data[\"h\"] @ z) < 0:")],
         "the rows relative to their sides": [("data[\"h\"] - data[\"G\"] @ x, z]",
                                               "(data[\"h\"] - data[\"G\"] @ x) / (1 + abs(data[\"h\"])), z]")],
-        "equations are taken for granted": [("(abs(data[\"A\"] @ x) <= tol).all()", "abs(data[\"A\"] @ x).max() <= tol")],
+        "equations are taken for granted": [
+            ("(abs(data[\"A\"] @ x) <= tol).all()", "abs(data[\"A\"] @ x).max() <= tol")],
         "the first test that is no error": [("\"unknown\")", "\"optimal\")")],
     },
     ("e06", "one loop over the violations, as a generator"): {
@@ -758,7 +759,8 @@ WRONG = {
         "the diagonal is a neighbour": [("if pattern[i, j] and i != j}", "if pattern[i, j]}")],
     },
     ("e09", "rules as methods of a class, a queue"): {
-        "rows are looked at once": [("        self._queue.extend((\"row\", int(i)) for i in np.flatnonzero(self._A[:, j]))",
+        "rows are looked at once": [
+            ("        self._queue.extend((\"row\", int(i)) for i in np.flatnonzero(self._A[:, j]))",
                                      "        pass")],
         "the middle of infinite bounds": [("        if low < high:\n            return",
                                            "        if low < high < np.inf:\n            return")],
@@ -770,13 +772,15 @@ WRONG = {
     },
     ("e10", "einsum, the Gram matrix by broadcasting, weights for beta"): {
         "a row for each sample": [("A=y.reshape(1, -1) * 1.0", "A=np.diag(y)"), ("b=np.array([0.0])", "b=0 * y")],
-        "beta of all that support": [("(a > 9e-4 * C) & (a < C - 9e-4 * C), a * (C - a), 0.0)", "a > 9e-4 * C, a, 0.0)")],
+        "beta of all that support": [
+            ("(a > 9e-4 * C) & (a < C - 9e-4 * C), a * (C - a), 0.0)", "a > 9e-4 * C, a, 0.0)")],
         "two features": [("np.einsum(\"i,ik,jk,j->ij\", y, X, X, y)",
                           "np.einsum(\"i,ik,jk,j->ij\", y, X[:, :4], X[:, :4], y)")],
     },
     ("e11", "spectral decomposition as a tuple of idempotents"): {
         "the same side for both": [("p, q = pair if value >= 0 else pair[::-1]", "p, q = pair")],
-        "a division by zero where s - z is a multiple of e": [("axis = v[1:] / r if r else", "axis = v[1:] / r if True else")],
+        "a division by zero where s - z is a multiple of e": [
+            ("axis = v[1:] / r if r else", "axis = v[1:] / r if True else")],
         "a difference that cancels": [("pair = (large, mu / large)", "pair = (large, large - abs(value))")],
         "half of the axis": [("np.hypot(value, 2.0 * mu**0.5)", "np.hypot(value, mu**0.5)")],
     },
