@@ -106,6 +106,32 @@ def test_a_chapter_of_the_semester_needs_only_what_came_before():
         assert set(re.findall(r"\]\((\w+)\.md\)", needed)) <= set(CORE[:k]), name
 
 
+DEFINED = {  # words: the chapter of the semester that defines them, in bold or italics
+    "dual cone": "cones", "automorphism": "newton", "centering parameter": "central_path", "predictor": "central_path",
+    "corrector": "central_path", "second-order term": "central_path", "embedding": "central_path",
+    "stopping test": "central_path", "step length": "central_path", "analytic center": "central_path",
+    "self-concordant": "bound", "quasi-definite": "newton", "certificate": "embedding", "decrement": "bound",
+}  # fmt: skip
+
+
+def test_a_chapter_uses_only_words_and_letters_that_are_defined():
+    texts = {name: (DOCS / "course" / f"{name}.md").read_text("utf-8") for name in CORE}
+    used = {name: re.sub(r"```.*?```", "", text.partition("\n## ")[2], flags=re.DOTALL) for name, text in texts.items()}
+    for word, chapter in DEFINED.items():
+        found = re.search(rf"\*[^*\n]*\b{word}[^*\n]*\*", texts[chapter])
+        assert found, f"{word} is not defined in {chapter}"
+        for name in CORE[: CORE.index(chapter)]:
+            assert not re.search(rf"\b{word}", used[name]), f"{name} uses {word}, which {chapter} defines"
+        if chapter in used:
+            assert texts[chapter].partition("\n## ")[2].index(word) <= found.end()
+    rows = re.findall(r"^\| (.*?) \| .* \| \[(\w+)\] \|$", (DOCS / "notation.md").read_text("utf-8"), re.MULTILINE)
+    pages = dict(re.findall(r"^\[(\w+)\]: course/(\w+)\.md$", (DOCS / "notation.md").read_text("utf-8"), re.MULTILINE))
+    for symbols, page in rows:
+        for letter in re.findall(r"\\(?:sigma|mu|tau|kappa|eta|delta|lambda|circ|alpha|omega)\b", symbols):
+            for name in CORE[: CORE.index(pages[page])] if pages.get(page) in CORE else ():
+                assert not re.search(re.escape(letter) + r"\b", used[name]), f"{name} uses {letter} of {page}"
+
+
 def test_the_notation_names_chapters_and_attributes_that_there_are():
     text = (DOCS / "notation.md").read_text("utf-8")
     rows = re.findall(r"^\| (.*?) \| (.*?) \| .* \| \[(\w+)\] \|$", text, re.MULTILINE)

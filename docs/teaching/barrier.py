@@ -10,6 +10,7 @@ the Jordan algebra, s^-1 = Js / det s): the minimizers for all mu > 0 are the ce
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -64,6 +65,12 @@ def barrier(cone: Cone, s: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 
 def central_point(program: socp.ConeProgram, mu: float, x: np.ndarray, max_iter: int = 100) -> np.ndarray:
     """Return the minimizer of the barrier problem, by Newton's method from a strictly feasible `x`."""
+    *_, x = x, *islice(newton_steps(program, mu, x), max_iter)
+    return x
+
+
+def newton_steps(program: socp.ConeProgram, mu: float, x: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield x after each step of Newton's method on the barrier problem, from a strictly feasible `x`."""
     cone = Cone(program.cones)
     P, A, G = dense(program)
     n, p = program.n, program.p
@@ -72,7 +79,7 @@ def central_point(program: socp.ConeProgram, mu: float, x: np.ndarray, max_iter:
         s = program.h - G @ x
         return 0.5 * x @ P @ x + program.c @ x + mu * barrier(cone, s)[0] if cone.depth(s) > 0.0 else np.inf
 
-    for _ in range(max_iter):
+    while True:
         s = program.h - G @ x
         _, gradient, hessian = barrier(cone, s)
         slope = P @ x + program.c - mu * G.T @ gradient
@@ -80,12 +87,34 @@ def central_point(program: socp.ConeProgram, mu: float, x: np.ndarray, max_iter:
         dx = np.linalg.lstsq(K, np.concatenate([-slope, program.b - A @ x]), rcond=None)[0][:n]
         decrement = -slope @ dx
         if decrement <= 2.0 * NEWTON_TOL * mu:
-            break
+            return
         step, now = min(1.0, SHARE * cone.longest_step(s, -G @ dx)), value(x)
         while value(x + step * dx) > now - 0.1 * step * decrement and step > 1e-12:
             step *= 0.5
         x = x + step * dx
-    return x
+        yield x
+
+
+def gaps(program: socp.ConeProgram, factor: float, gap: float = 1e-6, x: np.ndarray | None = None) -> np.ndarray:
+    """Return the gap mu deg K that is known after each Newton step, if mu is divided by `factor` at each point.
+
+    Entry k is known after k Newton steps; the first point of the path, for mu = 1, is not counted.
+
+    Examples
+    --------
+    >>> program = socp.ConeProgram(c=[1.0], G=[[-1.0], [1.0]], h=[0.0, 1.0], cones=[socp.NonNeg(2)])
+    >>> print(gaps(program, 10.0, gap=0.2))  # five Newton steps from mu = 1 to 0.1
+    [2.  2.  2.  2.  2.  0.2]
+    """
+    degree = Cone(program.cones).degree
+    x, mu = central_point(program, 1.0, inside(program) if x is None else x), 1.0
+    known = [mu * degree]
+    while mu * degree > gap:
+        for x in newton_steps(program, mu / factor, x):
+            known.append(mu * degree)
+        mu /= factor
+        known[-1] = mu * degree
+    return np.array(known)
 
 
 def central_path(program: socp.ConeProgram, mus: Iterable[float]) -> np.ndarray:

@@ -66,6 +66,21 @@ def central_path(program: socp.ConeProgram, mu: float, window: Window = WINDOW) 
     return picture
 
 
+def forces(program: socp.ConeProgram, mu: float, window: Window = WINDOW) -> Picture:
+    """Draw the point of the path for mu with the forces on it: -c, and -mu g_i / s_i of each row, whose sum is zero."""
+    G = _rows(program)
+    path = barrier.central_path(program, np.geomspace(max(100.0, mu), mu, 40))
+    x = path[-1]
+    pushes = -mu * G / (program.h - G @ x)[:, None]
+    picture = pictures.plane(program, window, path, {rf"$\mu$ = {mu:g}": path[-1:]})
+    axes = picture.axes[0]
+    size = 0.35 * min(window[1] - window[0], window[3] - window[2]) / np.linalg.norm(program.c)
+    for push, color in ((-program.c, ORANGE), *((push, BLUE) for push in pushes)):
+        axes.annotate("", x + size * push, x, arrowprops={"arrowstyle": "->", "color": color, "lw": 1.6})
+    axes.set(title=r"$-c$ (orange) and $-\mu g_i / s_i$ (blue)")
+    return picture
+
+
 def bowl(program: socp.ConeProgram, mu: float, rays: int = 48, rings: int = 14) -> Picture:
     """Draw the graph of c'x - mu sum log s_i over the polygon, and its lowest point."""
     G = _rows(program)
