@@ -103,16 +103,16 @@ def gaps(program: socp.ConeProgram, factor: float, gap: float = 1e-6, x: np.ndar
     Examples
     --------
     >>> program = socp.ConeProgram(c=[1.0], G=[[-1.0], [1.0]], h=[0.0, 1.0], cones=[socp.NonNeg(2)])
-    >>> print(gaps(program, 10.0, gap=0.2))  # five Newton steps from mu = 1 to 0.1
-    [2.  2.  2.  2.  2.  0.2]
+    >>> print(gaps(program, 10.0, gap=0.2))  # six Newton steps from mu = 1 to 0.1
+    [2.  2.  2.  2.  2.  2.  0.2]
     """
     degree = Cone(program.cones).degree
     x, mu = central_point(program, 1.0, inside(program) if x is None else x), 1.0
     known = [mu * degree]
     while mu * degree > gap:
-        for x in newton_steps(program, mu / factor, x):
-            known.append(mu * degree)
-        mu /= factor
+        points = list(newton_steps(program, mu / factor, x))
+        known += [mu * degree] * len(points)
+        x, mu = points[-1], mu / factor
         known[-1] = mu * degree
     return np.array(known)
 
