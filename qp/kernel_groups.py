@@ -9,7 +9,7 @@ announce(
         "qp.problem.program.are_plain", "qp.reduce.cone_form.classify", "qp.reduce.removal.look_for_more",
     ],
     every=["qp.problem", "qp.reduce"],
-    dual=["qp.active_set.dual", "qp.active_set.dual_set", "qp.problem.packed"],
+    dual=["qp.active_set.dual", "qp.active_set.dual_set", "qp.active_set.equality_kkt", "qp.problem.packed"],
     sparse=["qp.reduce.removal.remove_rows", "qp.reduce.removal.postsolve"],
 )  # fmt: skip
 

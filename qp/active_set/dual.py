@@ -49,6 +49,7 @@ from .dual_set import (
     refine,
     solve_transposed,
 )
+from .equality_kkt import find_z, rows_times
 
 SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
 ROUNDING = 64.0 * EPS  # relative error of a row's product with a vector
@@ -108,7 +109,14 @@ def take_matrices(dual: DualSet) -> int:
 def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, dual: DualSet) -> None:
     """Compute v, the sides of M u, and the margins by which they may be violated; a proximal step begins at x."""
     m, n, v, scale = dual.m, dual.n, dual.v, dual.scale
-    if not dual.has_v:
+    if dual.dense == 0:
+        for j in range(q.size):
+            dual.kkt.base[j] = dual.rho * x[j] - q[j]
+        find_z(dual.kkt, dual.rows, dual.multipliers, 0)
+        rows_times(dual.kkt, dual.kkt.z, dual.Mv)
+        for i in range(m + n):
+            dual.Mv[i] = -dual.Mv[i]
+    elif not dual.has_v:
         for j in range(n):
             v[j] = 0.0
         for i in range(n):
@@ -283,7 +291,7 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
     """Solve the only program of a batch with the objective q; the answer is not verified."""
     batch, made, proximal = dual.batch, 0, 0
     l, u, x = batch.l[0], batch.u[0], batch.x[0]
-    for j in range(dual.n):
+    for j in range(x.size):
         dual.has_v = dual.has_v and batch.q[0, j] == q[j]
         batch.q[0, j] = q[j]
     if not is_warm:
@@ -312,7 +320,7 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
                 break
             if proximal == MOST_PROXIMAL:  # On an unbounded program, steps converge to a ray.
                 batch.code[0] = DUAL_INFEASIBLE
-                for j in range(dual.n):
+                for j in range(dual.step.size * dual.dense):
                     x[j] = dual.step[j]
                 break
             take_vectors(q, l, u, x, dual)
@@ -430,15 +438,30 @@ def relative_violation(batch: Batch, dual: DualSet, i: int) -> float:
 def record(batch: Batch, dual: DualSet, at: int, violation: float) -> None:
     """Write the point to the trace; both objectives belong to the program with only the sides of the working set."""
     row, n, objective = batch.trace[at], dual.n, 0.0
-    if dual.rho > 0.0:
+    if dual.dense == 0:
+        objective = objective_on_set(dual)
+    elif dual.rho > 0.0:
         for j in range(n):
             x = (dual.Mu[dual.m + j] - dual.Mv[dual.m + j]) / dual.scale[dual.m + j]
             objective -= dual.rho * x * (0.5 * x - batch.x[0, j])
-    objective += 0.5 * (dot_within(dual.u, 0, dual.u, 0, n) - dot_within(dual.v, 0, dual.v, 0, n))
+    if dual.dense == 1:
+        objective += 0.5 * (dot_within(dual.u, 0, dual.u, 0, n) - dot_within(dual.v, 0, dual.v, 0, n))
     row["iteration"], row["primal_objective"], row["dual_objective"] = at, objective, objective
     row["primal_residual"], row["dual_residual"], row["gap"] = violation, np.nan, np.nan
     row["mu"], row["sigma"], row["alpha_affine"], row["alpha"] = np.nan, np.nan, np.nan, np.nan
     row["tau"], row["kappa"], row["regularization"], row["seconds"] = np.nan, np.nan, np.nan, 0.0
+
+
+@inner
+def objective_on_set(dual: DualSet) -> float:
+    """Return the objective of a sparse program at z: half of -base'z - y'A_W x, as z is stationary."""
+    kkt, total = dual.kkt, 0.0
+    for j in range(kkt.n + kkt.p):
+        total -= kkt.base[j] * kkt.z[j]
+    for k in range(dual.count):
+        i = dual.rows[k]
+        total -= dual.multipliers[k] * (dual.Mu[i] - dual.Mv[i])
+    return 0.5 * total
 
 
 @inner
@@ -453,13 +476,17 @@ def write_answer(batch: Batch, dual: DualSet, is_ray: bool) -> float:
     for k in range(dual.count + int(is_ray)):
         i = dual.rows[k]
         y[i] = (dual.ray[k] if is_ray else dual.multipliers[k]) * dual.scale[i]
-    for j in range(dual.n):
-        i, before = m + j, x[j]
-        x[j] = (dual.Mu[i] - dual.Mv[i]) / dual.scale[i]
-        if dual.side[i] != 0:
-            x[j] = batch.l[0, i] if dual.side[i] == LOWER else batch.u[0, i]
+    first = m + dual.n - x.size  # The rows of bounds are the last ones; sparse programs have none for some variables.
+    for j in range(x.size):
+        i, before = first + j, x[j]
+        if dual.dense == 0:
+            x[j] = dual.kkt.z[j]
+        else:
+            x[j] = (dual.Mu[i] - dual.Mv[i]) / dual.scale[i]
+            if dual.side[i] != 0:
+                x[j] = batch.l[0, i] if dual.side[i] == LOWER else batch.u[0, i]
         step = x[j] - before
         left, size = max(left, dual.rho * abs(step)), max(size, 1.0 + abs(q[j]))
-        if not is_ray:
+        if not is_ray and dual.dense == 1:
             dual.step[j] = step
     return left / size

@@ -3,7 +3,8 @@
     P + rho I = R'R          M = [A; I] R^-1, each row scaled to length one
     M_W M_W' = L D L'        rows W of M, in the order in which they came; u = -M_W'y
 
-A row is appended by one more row of L, and dropped by an update of rank one.
+A row is appended by one more row of L, and dropped by an update of rank one.  In sparse programs the rows are those of
+`equality_kkt`, and products with M are solves; they are not scaled to length one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from socp.compiled.structures import Structure, dimension, flag, floats, integer
 from socp.linalg.cholesky import cholesky, solve_lower
 from socp.linalg.vectors import dot_within
 
+from .equality_kkt import EqualityKKT, find_z, row_times, rows_times, solve_row
+
 SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # smallest accepted square of a pivot of R, relative to P_ii
 LINE = 8  # numbers in a line of the cache
 BY_BLAS = 64  # order from which products with R^-1 are solves of many right-hand sides by BLAS
-DEPENDENT = 1e-10  # largest squared distance from the span of the working set at which a row counts as dependent
+DEPENDENT = 1e-10  # a row depends on the working set up to this squared distance from its span, relative to the row
 UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides of rows in the working set; MISSED: a tolerated violation outside it
 
 
@@ -34,11 +37,13 @@ class DualSet(Structure):
     Row m + i of `M` belongs to the bounds of variable i and is zero before column i; `columns` is M'.
     """
 
-    m, n = dimension(), dimension()
+    m, n = dimension(), dimension()  # m + n rows, at most n of them in the working set
+    dense = dimension()  # 1, or 0 if products are solves with `kkt`
     batch, test = structure(Batch), structure(Verifier)  # a batch of one program; its stopping test
-    R = floats("n * n")  # Cholesky factor of P + rho I = R'R, by rows
+    kkt = structure(EqualityKKT)
+    R = floats("n * n * dense")  # Cholesky factor of P + rho I = R'R, by rows
     rho, may_be_proximal = number(), flag()  # rho, 0 without proximal steps; True if they are allowed
-    M, columns = matrix("m + n, n"), matrix("n, m + n")
+    M, columns = matrix("(m + n) * dense, n"), matrix("n * dense, m + n")
     scale = floats("m + n")  # factors that scale the rows of M to length one
     lower, upper, margin = floats("m + n"), floats("m + n"), floats("m + n")  # sides of M u, and accepted violations
     v, u = floats("n"), floats("n")
@@ -156,17 +161,23 @@ def append(dual: DualSet, i: int) -> bool:
     """Append row i to the working set; return False if it depends on the set.  Either way compute its row of L."""
     # Invariant: the first `count` rows of L and D are the factor of M_W M_W', in the order of `rows`.
     count, rows, L, D, M, n = dual.count, dual.rows, dual.L, dual.D, dual.M, dual.n
-    pivot = dot_within(M[i], 0, M[i], 0, n)
-    for k in range(count):
-        first = max(rows[k] - dual.m, i - dual.m, 0)
-        L[count, k] = dot_within(M[rows[k]], first, M[i], first, n - first)
+    if dual.dense == 0:
+        square = solve_row(dual.kkt, i)
+        for k in range(count):
+            L[count, k] = row_times(dual.kkt, rows[k], dual.kkt.row)
+    else:
+        square = dot_within(M[i], 0, M[i], 0, n)
+        for k in range(count):
+            first = max(rows[k] - dual.m, i - dual.m, 0)
+            L[count, k] = dot_within(M[rows[k]], first, M[i], first, n - first)
+    pivot = square
     for k in range(count):
         L[count, k] -= dot_within(L[k], 0, L[count], 0, k)
     for k in range(count):
         product = L[count, k]
         L[count, k] = product / D[k]
         pivot -= product * L[count, k]
-    if count == n or not pivot > DEPENDENT:
+    if count == n or not pivot > DEPENDENT * square:
         return False
     rows[count], D[count] = i, pivot
     dual.count = count + 1
@@ -209,6 +220,12 @@ def solve_transposed(dual: DualSet, x: Floats) -> None:
 @inner
 def find_point(dual: DualSet) -> None:
     """Compute u := -M_W'y and M u."""
+    if dual.dense == 0:
+        find_z(dual.kkt, dual.rows, dual.multipliers, dual.count)
+        rows_times(dual.kkt, dual.kkt.z, dual.Mu)
+        for i in range(dual.m + dual.n):
+            dual.Mu[i] += dual.Mv[i]
+        return
     for j in range(dual.n):
         dual.u[j] = 0.0
     if dual.count == 0:

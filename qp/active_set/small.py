@@ -343,7 +343,7 @@ class Workspace:
             **{name: np.zeros((1, size)) for name, size in data.items()},
         )  # fmt: skip
         self.test = test = verifier_for(batch, np.zeros(m), settings)
-        self.work = DualSet(m=m, n=n, batch=batch, test=test)
+        self.work = DualSet(m=m, n=n, dense=1, batch=batch, test=test)
         self.work.max_steps, self.work.beside = 2 * most_steps, BESIDE
         small, full = method_seconds(n, m, 0, 0), method_seconds(n, m, m * n, n**2)
         pays = full.get("proximal steps", np.inf) <= full["interior point"]

@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-import numpy as np
-
 from ..linalg.ldl.factorization import expected_times
 
 
@@ -45,11 +43,12 @@ class Costs(NamedTuple):
     proximal : float
         Time of proximal steps (for a P that is only semidefinite) without rows, divided by the time of the dual
         active-set method; three times as much for n or more full rows.
-    elimination : float
-        Time of looking for variables that equalities define, and of setting up without them.
+    sparse_dual, sparse_analysis : float
+        Time of setting up the dual active set over sparse factors of equalities: constant, and per entry of L, P, A.
+    sparse_solve, sparse_entry : float
+        Time of a solve with these factors: constant, and per entry of L, P, A.
     entry : float
-        Time per entry of P and A, and solve, of computing the sides without these variables, the answer with them, and
-        its test.
+        Time per entry of P and A of testing an answer.
     lane_row, lane_flops : float
         Time of a program in the lanes of a batch, per row and variable besides its matrices, and operations per second
         on them.
@@ -69,8 +68,11 @@ class Costs(NamedTuple):
     dual_flops: float = 1.1e10
     dual_size: int = 100_000
     proximal: float = 5.0
-    elimination: float = 4e-4
-    entry: float = 1e-8
+    sparse_dual: float = 4e-4
+    sparse_analysis: float = 3e-8
+    sparse_solve: float = 1e-6
+    sparse_entry: float = 1e-9
+    entry: float = 1e-9
     lane_row: float = 3.0e-7
     lane_flops: float = 3.5e10
 
@@ -137,19 +139,26 @@ def method_seconds(
     return found
 
 
-def elimination_seconds(
-    n: int, m: int, entries: int, of_full: tuple[int, int], costs: Costs = COSTS, solved: int = 0
-) -> float:  # fmt: skip
-    """Return the seconds of the dual active set for n variables and m rows that are left after an elimination.
+def sparse_step_seconds(L_entries: int, entries: int, rows: int, costs: Costs = COSTS) -> float:
+    """Return the seconds of a step of the dual active set over sparse factors: a solve, and products with the rows."""
+    return costs.sparse_solve + costs.sparse_entry * (L_entries + entries + rows)
 
-    `entries` are the entries of P and A, and `of_full` the numbers of variables and rows of the program.  As in
-    `method_seconds`, the set-up is for one program, or for `solved` ones.
+
+def sparse_dual_seconds(
+    L_entries: int, entries: int, left: int, rows: int, costs: Costs = COSTS, solved: int = 0
+) -> float:  # fmt: skip
+    """Return the seconds of the dual active set over sparse factors of the equalities, with `L_entries` at least.
+
+    `entries` are those of P and A, `left` the variables that the equalities leave, `rows` those that may be in a
+    working set.  Half of what could join does; in a loop few rows change.  As in `method_seconds`, the set-up is for
+    one program, or for `solved` ones.
     """
-    dual = method_seconds(n, m, n * m, n**2, costs=costs, solved=solved).get("dual active set", np.inf)
-    if solved:  # Half of the rounds: states of a controller move little.
-        dual -= 10 * n * (n + m) / costs.dual_flops
-    basis = entries * n / costs.dual_flops + 2.0 * of_full[0] * n**2 / costs.flops
-    return dual + (costs.elimination + basis) / max(solved, 1) + costs.entry * (entries + sum(of_full))
+    solve = sparse_step_seconds(L_entries, entries, rows, costs)
+    active = min(left, rows) / 2
+    solves = 12.0 if solved else 12.0 + active
+    factor_of_set = solves * active**2 / costs.dual_flops * 4.0
+    set_up = costs.sparse_dual + costs.sparse_analysis * (L_entries + entries)
+    return costs.dual + solves * solve + factor_of_set + set_up / max(solved, 1) + 3.0 * costs.entry * entries
 
 
 def lane_seconds(n: int, m: int, entries: int, P_entries: int, costs: Costs = COSTS) -> float:

@@ -44,9 +44,9 @@ def dynamics(rng, N=6, nx=3, nu=2, E=None, x_max=3.0, given="sides"):
     return program(P, np.zeros(n + first), rows, sides, lb, ub)
 
 
-def mixed_up(rng, N=6):
+def mixed_up(rng, N=6, **kind):
     """Return dynamics with rows and variables in any order."""
-    given = dynamics(rng, N)
+    given = dynamics(rng, N, **kind)
     i, j = rng.permutation(given.m), rng.permutation(given.n)
     P, A = sp.csc_array(given.P)[j][:, j], given.A[i][:, j]
     return qp.QuadraticProgram(P, given.q[j], A, given.l[i], given.u[i], given.lb[j], given.ub[j])
@@ -57,7 +57,37 @@ def implicit(rng):
     return dynamics(rng, E=np.eye(3) + 0.3 * rng.normal(size=(3, 3)))
 
 
-def soft(rng, N=8):
+def descriptor(rng, N=6, nx=3, nw=2, nu=1):
+    """Return x_{k+1} = A x_k + B w_k with 0 = C x_k + D w_k + F u_k for algebraic variables w, and a full D."""
+    A, B, C, F = (rng.normal(size=size) for size in ((nx, nx), (nx, nw), (nw, nx), (nw, nu)))
+    A, D, here = (
+        0.8 * A / np.abs(np.linalg.eigvals(A)).max(),
+        np.eye(nw) + 0.3 * rng.normal(size=(nw, nw)),
+        sp.eye_array(N),
+    )
+    before, none = sp.eye_array(N, k=-1), sp.csc_array((N * nx, N * nu))
+    states = sp.hstack([sp.kron(before, A) - sp.kron(here, np.eye(nx)), sp.kron(here, B), none])
+    algebraic = sp.hstack([sp.kron(before, C), sp.kron(here, D), sp.kron(here, F)])
+    x_0 = 0.2 * rng.normal(size=nx)
+    sides = np.zeros(N * (nx + nw))
+    sides[:nx], sides[N * nx : N * nx + nw] = -A @ x_0, -C @ x_0
+    P = sp.diags_array(np.repeat([1.0, 0.0, 0.1], [N * nx, N * nw, N * nu]))
+    ub = np.repeat([9.0, np.inf, 0.4], [N * nx, N * nw, N * nu])
+    return program(P, np.zeros(ub.size), sp.vstack([states, algebraic]), sides, -ub, ub)
+
+
+def mixed_implicit(rng):
+    """Return dynamics in descriptor form with rows and variables in any order."""
+    return mixed_up(rng, E=np.eye(3) + 0.3 * rng.normal(size=(3, 3)))
+
+
+def unstable(rng, N=30):
+    """Return dynamics that grow by 3 a step: a product of all matrices has no digits."""
+    given = dynamics(rng, N, nx=2, nu=2, E=np.eye(2) / 3.0, x_max=np.inf)
+    return given.with_data(lb=20.0 * given.lb, ub=20.0 * given.ub)
+
+
+def soft(rng, N=8, weight=1.0):
     """Return dynamics with slack variables in the limits of the states."""
     given = dynamics(rng, N, x_max=np.inf)
     N, n = 3 * N, given.n
@@ -65,7 +95,7 @@ def soft(rng, N=8):
     other = sp.hstack([sp.eye_array(N, n), sp.eye_array(N)])
     A = sp.vstack([sp.hstack([given.A, sp.csc_array((given.m, N))]), limits, other])
     l, u = np.r_[given.l, np.full(N, -np.inf), np.full(N, -0.3)], np.r_[given.u, np.full(N, 0.3), np.full(N, np.inf)]
-    P = sp.block_diag([given.P, sp.eye_array(N)])
+    P = sp.block_diag([given.P, weight * sp.eye_array(N)])
     lb, ub = np.append(given.lb, np.zeros(N)), np.append(given.ub, np.full(N, np.inf))
     return qp.QuadraticProgram(P, np.append(given.q, np.full(N, 2.0)), A, l, u, lb, ub)
 
@@ -146,8 +176,12 @@ KINDS = {
     "dynamics": dynamics,
     "x_0 in rows": lambda rng: dynamics(rng, given="rows"),
     "x_0 fixed": lambda rng: dynamics(rng, given="bounds"),
+    "linear soft": lambda rng: soft(rng, weight=0.0),
     **{
         each.__name__: each
-        for each in (mixed_up, implicit, soft, residual, factors, flow, inventory, differences, tree, terminal)
+        for each in (
+            mixed_up, implicit, mixed_implicit, descriptor, unstable, soft, residual, factors, flow, inventory,
+            differences, tree, terminal,
+        )
     },
 }  # fmt: skip
