@@ -451,7 +451,7 @@ def test_it_leaves_again_where_it_takes_longer(monkeypatch):
     for _ in range(17):
         solver.solve(warm_start=True)
     assert solver.dual_active_set is not None
-    workspace = solver.dual_active_set._workspace
+    workspace = DualActiveSet(program, solver.settings, solved=1)._workspace
     work, (n, m, *_) = workspace.work, workspace.kind
     steps = n * (n + m)
     for seconds in (1e-3, 0.1):  # a step is a product with all rows
