@@ -104,7 +104,7 @@ def _unsigned(index: types.Type) -> types.Type:
 def _remembering(context: Any) -> Iterator[None]:
     """Cache the result types that numba's typing context finds for operators, functions and types of arguments.
 
-    Without the cache it tries all declarations each time, a fifth of the time to compile.
+    Without the cache it tries all declarations each time: with `_Flags`, 15 % of the time to compile.
     """
 
     def resolve(function: Any, arguments: Any, keywords: Any) -> Any:
