@@ -223,19 +223,20 @@ def multiply_hessian(form: StandardForm, x: Floats, out: Floats) -> None:
 
 
 @inner
-def hessian_norms(form: StandardForm, P_values: Floats, norms: Floats) -> None:
-    """norms[:n] := infinity norms of the columns of D P D, by the diagonal alone if P is not sparse.
+def hessian_scales(form: StandardForm, P_values: Floats, scales: Floats) -> None:
+    """scales[:n] := infinity norms of the columns of D P D if P is sparse, else its diagonal.
 
-    The largest entry of a semidefinite matrix is on its diagonal; a sparse P has not been tested at this point.
+    A semidefinite P has |P_ij| <= max(P_ii, P_jj), so that the diagonal has the largest entry of each row and column
+    once the sizes of the diagonal are equal.  It is all that a low rank knows of P without n^2 products.
     """
     n, D = form.n, form.D
     for j in range(n):
-        norms[j] = 0.0
+        scales[j] = 0.0
     if form.hessian_kind == SPARSE:
-        scaled_norms(form.P_indptr, form.P_indices, P_values, D, D, norms, norms)
+        scaled_norms(form.P_indptr, form.P_indices, P_values, D, D, scales, scales)
     elif form.hessian_kind != NO_HESSIAN:
         for j in range(n):
-            norms[j] = abs(form.diagonal[j]) * D[j] ** 2
+            scales[j] = abs(form.diagonal[j]) * D[j] ** 2
 
 
 def sizes_of(program: ConeProgram) -> Sizes:
@@ -326,7 +327,7 @@ def set_cost_scale(form: StandardForm, P_values: Floats, wanted: bool) -> None:
     form.cost_scale = 1.0
     D, norms, cost, total = form.D, form.norms, 0.0, 0.0
     if wanted:
-        hessian_norms(form, P_values, norms)
+        hessian_scales(form, P_values, norms)
         for j in range(D.size):
             cost = max(cost, abs(D[j] * form.raw_c[j]))
             total += norms[j]
@@ -479,7 +480,7 @@ def sweep(form: StandardForm, P_values: Floats) -> None:
     n, p, ptr, D, E, norms, limit = form.n, form.p, form.ptr, form.D, form.E, form.norms, form.limit
     columns, rows = norms[:n], norms[n:]
     for _ in range(PASSES):
-        hessian_norms(form, P_values, columns)
+        hessian_scales(form, P_values, columns)
         for i in range(rows.size):
             rows[i] = 0.0
         scaled_norms(form.M_indptr, form.M_indices, form.raw_M, E, D, rows, columns)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from socp import ConeProgram, LowRank, NonNeg, SecondOrder
-from socp.form.standard import COST_LIMIT, LIMIT, PASSES, WIDE, StandardForm, hessian_norms
+from socp.form.standard import COST_LIMIT, LIMIT, PASSES, WIDE, StandardForm, hessian_scales
 from socp.linalg.csc import append_upper
 from socp.method.newton import Point, unscale
 from socp.problem.hessian import SparseHessian
@@ -225,7 +225,7 @@ def test_hessians_agree_with_their_matrices(seed):
     assert upper.has_sorted_indices
     np.testing.assert_allclose(upper.toarray(), np.triu(expected), rtol=1e-13, atol=1e-13)
     form.D[:], norms = rng.uniform(0.5, 2.0, 7), np.full(7, 1e3)
-    hessian_norms(form, form.P.values, norms)
+    hessian_scales(form, form.P.values, norms)
     scaled = np.abs(form.D[:, None] * expected * form.D)
     # at least the diagonal, at most the largest entry of the column
     assert (norms >= scaled.diagonal() * (1 - 1e-12)).all()
