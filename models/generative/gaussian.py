@@ -47,12 +47,12 @@ class DiscriminantParameters(PriorParameters):
         maximizes the likelihood among the multiples of I.
     divisor
         Divisor of the scatter: n for "mle", n - K for "unbiased"; only without `mean_prior` and `covariance_prior`.
-    shrinkage : "auto", "ledoit_wolf", None or float in [0, 1]
+    shrinkage : "auto", None or float in [0, 1]
         (1 - s) Sigma + s m D.  D is the diagonal of the features' variances within the classes, pooled over them; m is
         the mean of Sigma_jj / D_jj.  For a feature that is constant in every class, its total variance stands in place
-        of m D_jj.  "ledoit_wolf" estimates s; "auto" does so where Sigma is singular (few samples, collinear
-        features), with s at least 1 / (n + 1), and takes s = 0 elsewhere; None is 0.  Shrinkage does not change
-        "spherical", nor a shared "diagonal".
+        of m D_jj.  "auto" estimates s (Ledoit and Wolf 2004) where a full Sigma has less than 10 samples per feature
+        and no `covariance_prior`, and where any Sigma is singular, there with s at least 1 / (n + 1); s is 0 elsewhere.
+        None is 0.  Shrinkage does not change "spherical", nor a shared "diagonal".
     mean_prior : None or pair (mean, strength)
         Prior mu_k ~ N(mean, Sigma / strength): the means are maximum a posteriori estimates.
     covariance_prior : None or pair (degrees, scale)
@@ -147,7 +147,8 @@ class NormalDiscriminant(GenerativeClassifier):
         """Add a new class from its samples alone, without refitting the other classes.
 
         The other classes keep their means (and, unless it is shared, their covariances); a shared covariance takes
-        the new scatter in, so that the result equals `fit` on all samples if none has missing entries.
+        the new scatter in, so that the result equals `fit` on all samples if none has missing entries, and unless
+        covariances of few samples are shrunk, by shares that were found with the old D.
         Estimated class priors are computed from the new counts.
 
         Parameters
@@ -296,7 +297,7 @@ class QuadraticDiscriminant(NormalDiscriminant, DiscriminantParameters):
 
     The scatter of class k is divided by N_k ("mle", as scikit-learn 1.9 does) or N_k - 1 ("unbiased", as older ones
     do), and shrinkage is found for each class.  A class whose samples are all alike gets the pooled covariance of all
-    classes when `shrinkage` is "auto" or "ledoit_wolf".
+    classes when `shrinkage` is "auto".
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 
 from ..base.blocks import Block, RowBlocks, add_up
 from ..base.expectation_maximization import ascend
-from ..base.validation import check_number
+from ..base.validation import check_number, warn
 from .generative import estimated_priors, log_dirichlet, quiet_log, warn_unless_converged
 from .moments import Moments, fourth_powers, fourths, joined, moments
 from .normal import (
@@ -44,6 +44,7 @@ from .normal import (
 )  # fmt: skip
 
 UNLABELLED = -1
+MANY = 10  # samples per feature from which "auto" leaves a covariance as it was estimated
 
 
 @dataclass
@@ -261,17 +262,21 @@ class NormalClasses:
             if counts[c] == 0.0:
                 covariances[c] = raise_eigenvalues(self._pooled(), target)
                 continue
-            share: float | str = shrinkage
-            if share == "auto" and not is_singular(covariance, target, self.varies):
-                share = 0.0
-            if share in ("auto", "ledoit_wolf"):
-                least = 1.0 / (1.0 + counts[c]) if share == "auto" else 0.0  # the target counts as one more sample
-                share = max(least, self._ledoit_wolf(covariance, float(self.fourths[c]), float(counts[c])))
-                covariance = covariance if covariance.any() else self._pooled()  # identical samples have none
-            shares[c] = share
+            shares[c] = self._share(covariance, target, c, counts[c]) if shrinkage == "auto" else shrinkage
+            if shrinkage == "auto" and not covariance.any():
+                covariance = self._pooled()  # identical samples have none
             covariances[c] = raise_eigenvalues(shrink(covariance, shares[c], target, within), target)
         self.covariances = covariances
         return shares
+
+    def _share(self, covariance: np.ndarray, target: np.ndarray, c: int, count: float) -> float:
+        """Return the shrinkage "auto" of covariance `c`, estimated from samples of weight `count`."""
+        singular = is_singular(covariance, target, self.varies)
+        few = self.kind == "full" and self.prior.weight == 0.0 and count < MANY * np.count_nonzero(self.varies)
+        if not (singular or few):
+            return 0.0
+        least = 1.0 / (1.0 + count) if singular else 0.0  # the target counts as one more sample
+        return max(least, self._ledoit_wolf(covariance, float(self.fourths[c]), float(count)))
 
     def add(self, other: NormalClasses, position: int, priors: np.ndarray | None) -> None:
         """Insert the one class of `other` before class `position`; the other classes' means do not change."""
@@ -324,13 +329,13 @@ def maximize_likelihood(estimator: Any, classes: NormalClasses, sample: Sample, 
 
 
 def check_shrinkage(shrinkage: Any) -> float | str:
-    """Return the shrinkage as a share in [0, 1], 0 for None, or as the name of the rule that finds it."""
+    """Return the shrinkage as a share in [0, 1], 0 for None, or "auto"."""
     if shrinkage is None:
         return 0.0
     if isinstance(shrinkage, str):
-        if shrinkage not in ("auto", "ledoit_wolf"):
-            raise ValueError(
-                f"shrinkage must be 'auto', 'ledoit_wolf', None or a number in [0, 1], but {shrinkage!r} came"
-            )
-        return shrinkage
+        if shrinkage == "ledoit_wolf":
+            warn("shrinkage='ledoit_wolf' is 'auto' now, and this name goes in 0.4", DeprecationWarning)
+        elif shrinkage != "auto":
+            raise ValueError(f"shrinkage must be 'auto', None or a number in [0, 1], but {shrinkage!r} came")
+        return "auto"
     return float(check_number("shrinkage", shrinkage, 0.0, 1.0))

@@ -48,6 +48,7 @@ class KernelExpansion:
     n_support_: np.ndarray
     dual_coef_: np.ndarray
     coef_: np.ndarray
+    _of_coef: np.ndarray  # the `dual_coef_` that `coef_` belongs to
 
     def _is_pairwise(self) -> bool:
         return isinstance(getattr(self, "kernel", None), str) and self.kernel == "precomputed"
@@ -74,6 +75,7 @@ class KernelExpansion:
 
     def _set_coef(self) -> None:
         """Set `coef_` from the expansion if the kernel is linear; otherwise delete it."""
+        self._of_coef = self.dual_coef_
         if self.kernel_.is_linear:
             self.coef_ = np.asarray(self.dual_coef_ @ self.support_vectors_)
         elif hasattr(self, "coef_"):
@@ -81,7 +83,8 @@ class KernelExpansion:
 
     def _expansions(self, X: Any) -> np.ndarray:
         """Return sum_j c_j k(x_j, x) at the rows x of X, one column per machine."""
-        if "coef_" in vars(self):  # only for the linear kernel, or set by hand
+        by_hand = vars(self).get("dual_coef_") is not vars(self).get("_of_coef")
+        if "coef_" in vars(self) and not by_hand:  # linear, or `coef_` set by hand
             values = X @ self.coef_.T
         elif self.kernel_.is_precomputed:
             values = X[:, self.support_] @ self.dual_coef_.T

@@ -9,13 +9,13 @@ import numpy as np
 
 import qp
 
-from ..base.groups import EngineParameters
+from ..base.groups import EngineParameters, WeightParameters
 from ..base.parameters import Positive, Share, fitted, parameters
 from ..base.validation import warn
 from ..kernels.kernel import KernelChoice
 from ..margins.machines import Machines, Problem
 from ..margins.margin import Margin
-from ..margins.parameters import KernelParameters, MachineParameters
+from ..margins.parameters import KernelParameters, MachineParameters, WorkingSetParameters
 from .svc import MarginClassifier
 from .svr import TubeRegressor
 
@@ -28,14 +28,14 @@ TOO_SMALL = (
 
 
 @parameters
-class NuSVC(MarginClassifier, MachineParameters):
+class NuSVC(MarginClassifier, MachineParameters, WeightParameters, WorkingSetParameters):
     r"""Support vector classifier with nu, a share of the samples, in place of C.
 
     .. math::
         \min_{w, b, \rho, \xi}\; \tfrac12 \|w\|^2 - \nu \rho \sum_i c_i + \sum_i c_i \xi_i
         \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge \rho - \xi_i,\; \xi \ge 0,\; \rho \ge 0
 
-    with c_i the samples' weights.  At most the share nu of the samples is inside of the margin or on the wrong side,
+    with c_i the weights of the samples and their classes.  At most the share nu of the samples is inside of the margin or on the wrong side,
     at least the share nu are support vectors.  Divided by rho, the machine is `models.SVC` with C = 1 / rho;
     the attributes describe the divided machine, for which f(x) = +-1 on the margin.
 
@@ -76,6 +76,9 @@ class NuSVC(MarginClassifier, MachineParameters):
 
     nu: Share = 0.5
     kernel: KernelChoice = "rbf"
+    _: KW_ONLY
+    break_ties: bool = False
+    random_state: Any = None
 
     rho_: np.ndarray = fitted()
 
@@ -104,7 +107,7 @@ class NuSVC(MarginClassifier, MachineParameters):
 
 
 @parameters
-class NuSVR(TubeRegressor, KernelParameters, EngineParameters):
+class NuSVR(TubeRegressor, KernelParameters, WorkingSetParameters, EngineParameters):
     r"""Support vector regression with nu, a share of the samples, in place of the width epsilon of the tube.
 
     .. math::

@@ -17,10 +17,9 @@ from ..margins.dual import MarginDual, sort_out
 from ..margins.expansion import PAIRWISE, KernelExpansion
 from ..margins.machines import intercept_of
 from ..margins.margin import Margin
-from ..margins.parameters import KernelParameters
+from ..margins.parameters import KernelParameters, WorkingSetParameters
 from ..programs.one_class import one_class
 
-CACHE = 200.0  # megabytes for rows of the kernel matrix
 EDGE = 1e-9  # relative distance of offset_ below rho, so that rounding leaves samples on the edge inside
 NO_SIDE = (
     "OneClassSVM: zero is within the (reduced) convex hull of the samples in the features of this kernel, w is zero "
@@ -30,7 +29,7 @@ NO_REGION = "the program of OneClassSVM has no solution, which should not happen
 
 
 @parameters
-class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters):
+class OneClassSVM(KernelExpansion, Estimator, KernelParameters, WorkingSetParameters, EngineParameters):
     r"""Half-space in the kernel's features, farthest from zero, that holds all but the share nu of the samples.
 
     .. math::
@@ -85,12 +84,12 @@ class OneClassSVM(KernelExpansion, Estimator, KernelParameters, EngineParameters
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Fit the region to samples X, by one quadratic program."""
         X = self._matrix_to_fit(X)
-        settings = self._engine_settings()
+        settings = {**self._engine_settings(), "active_set": bool(self.shrinking)}
         weights = as_weights(sample_weight, X.shape[0])
         rows = self._kernel_to_fit(X, weights)
         part = self._samples_of(X, rows)
         ones, c = np.ones(rows.size), weights[rows]
-        K = Margin(part, self.kernel_, ones, -ones, c, False).hessian(CACHE)
+        K = Margin(part, self.kernel_, ones, -ones, c, False).hessian(float(self.cache_size))
         dual = MarginDual(one_class(K, c, float(self.nu)), settings, self.kernel_.is_semidefinite, NO_REGION)
         self._keep_answer(dual.program, dual.solve())
         rho = -float(self.solution_.y[0])

@@ -86,14 +86,14 @@ MACHINES = {
     "LinearDiscriminant, unbiased": Machine(
         models.LinearDiscriminant(divisor="unbiased", dirichlet=2.0), X3, THREE, "OMR", "", FREE
     ),
-    "QuadraticDiscriminant": Machine(models.QuadraticDiscriminant(), X3, THREE, "OMRN"),
+    "QuadraticDiscriminant": Machine(models.QuadraticDiscriminant(shrinkage=None), X3, THREE, "OMRN"),
     "QuadraticDiscriminant, prior": Machine(
         models.QuadraticDiscriminant(mean_prior=(np.zeros(3), 2.0), covariance_prior=(6.0, 1.0)), X3, THREE, "O"
     ),
     "QuadraticDiscriminant, shrunken": Machine(
-        models.QuadraticDiscriminant(divisor="unbiased", shrinkage="ledoit_wolf"), X3, THREE, "OM"
+        models.QuadraticDiscriminant(divisor="unbiased", shrinkage="auto"), X3, THREE, "OM"
     ),
-    "LinearDiscriminant, shrunken": Machine(models.LinearDiscriminant(shrinkage="ledoit_wolf"), X3, THREE, "OM"),
+    "LinearDiscriminant, shrunken": Machine(models.LinearDiscriminant(shrinkage=0.3), X3, THREE, "OM"),
     "QuadraticDiscriminant, bayes": Machine(models.QuadraticDiscriminant(predictive="bayes"), X3, THREE, "OMR"),
     "Prototypes": Machine(models.Prototypes(), X3, THREE, "OMRN"),
     "JointGaussianRegressor": Machine(models.JointGaussianRegressor(), y=T, holds="OMRN", squared=FREE),

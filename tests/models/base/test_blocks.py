@@ -19,9 +19,9 @@ MODELS = [
     LogisticRegression(C=0.5, tol=1e-16),
     LogisticRegression(C=0.5, fit_intercept=False, tol=1e-16),
     LinearDiscriminant(),
-    LinearDiscriminant(shrinkage="ledoit_wolf"),
+    LinearDiscriminant(shrinkage="auto"),
     LinearDiscriminant("spherical", mean_prior=(0.5, 3.0)),
-    QuadraticDiscriminant(shrinkage="ledoit_wolf"),
+    QuadraticDiscriminant(shrinkage="auto"),
     QuadraticDiscriminant("diagonal", covariance_prior=(5.0, 1.0)),
     Prototypes(),
 ]

@@ -148,7 +148,7 @@ def test_shapes_of_two_classes_are_those_of_scikit_learn():
 
 @pytest.mark.parametrize("model", [
     models.MinimaxProbabilityClassifier(), models.LinearDiscriminant(), models.LinearDiscriminant("diagonal"),
-    models.LinearDiscriminant(shrinkage=0.3), models.QuadraticDiscriminant(shrinkage="ledoit_wolf"),
+    models.LinearDiscriminant(shrinkage=0.3), models.QuadraticDiscriminant(shrinkage="auto"),
     models.MixedNaiveBayes(), models.MixedNaiveBayes("kde"), models.MixedNaiveBayes("histogram"),
     models.CoupledDiscriminant(max_iter=100), models.JointGaussianRegressor(),
 ], ids=repr)  # fmt: skip

@@ -14,7 +14,7 @@ MACHINES = [
     models.LinearDiscriminant(), models.LinearDiscriminant("diagonal", divisor="unbiased"),
     models.LinearDiscriminant(predictive="bayes"), models.LinearDiscriminant(dirichlet=2.0, mean_prior=(0.0, 1.0)),
     models.QuadraticDiscriminant(), models.QuadraticDiscriminant(predictive="bayes"),
-    models.QuadraticDiscriminant(covariance_prior=(9.0, 1.0)), models.QuadraticDiscriminant(shrinkage="ledoit_wolf"),
+    models.QuadraticDiscriminant(covariance_prior=(9.0, 1.0)), models.QuadraticDiscriminant(shrinkage="auto"),
     models.Prototypes(), models.MixedNaiveBayes(), models.MixedNaiveBayes("bernoulli", priors="uniform"),
     models.MixedNaiveBayes("kde"), models.MixedNaiveBayes("histogram"), models.MultinomialNaiveBayes(),
     models.MultinomialNaiveBayes(predictive="bayes"),

@@ -16,7 +16,7 @@ from tests.support.data import data_folder
 
 DISCRIMINANTS = [
     LinearDiscriminant(), LinearDiscriminant("diagonal"), LinearDiscriminant("identity"),
-    LinearDiscriminant("spherical"), QuadraticDiscriminant(), QuadraticDiscriminant("diagonal"),
+    LinearDiscriminant("spherical"), QuadraticDiscriminant(shrinkage=None), QuadraticDiscriminant("diagonal"),
     QuadraticDiscriminant("spherical"), Prototypes(),
 ]  # fmt: skip
 

@@ -126,45 +126,63 @@ def test_steps_of_normal_classes(kind, form, prior):
                                rtol=1e-9, atol=1e-12)  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["full", "diagonal"])
 @pytest.mark.parametrize("kind", [models.LinearDiscriminant, models.QuadraticDiscriminant])
-def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind, form):
+def test_shrinkage_is_that_of_ledoit_and_wolf_in_units_of_the_features(kind):
     rng, codes = np.random.default_rng(2), np.arange(30) % 3
     X = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)) * [1.0, 10.0, 0.1, 3.0] + codes[:, None]
     X *= 1.0 + 8.0 * (codes[:, None] == np.arange(4))
-    shared, model = kind is models.LinearDiscriminant, kind(form, shrinkage="ledoit_wolf").fit(X, codes)
+    shared, model = kind is models.LinearDiscriminant, kind(shrinkage="auto").fit(X, codes)
     residuals = X - model.means_[codes]
     scale = residuals.std(axis=0)
     residuals /= scale
     for c, chosen in enumerate([codes >= 0] if shared else [codes == k for k in range(3)]):
         R = residuals[chosen]
-        S, n = R.T @ R / len(R), len(R)
-        if form == "full":
-            expected, share = ledoit_wolf(R, assume_centered=True)
-        else:  # Ledoit and Wolf's formula for the vectors of squares
-            v, spread = np.diag(S), max(np.var(np.diag(S)) * 4, 1e-30)
-            share = min(1.0, max(0.0, (R**4).sum() / n - v @ v) / n / spread)
-            expected = np.diag((1.0 - share) * v + share * v.mean())
-        assert 0.0 < share and (share < 1.0) != (shared and form == "diagonal")  # D itself is shrunk by all
+        expected, share = ledoit_wolf(R, assume_centered=True)
+        assert 0.0 < share < 1.0
         assert model.shrinkage_[c] == pytest.approx(share, rel=1e-10)
         found = model.covariance_ if shared else model.covariances_[c]
         np.testing.assert_allclose(found, expected * np.outer(scale, scale), rtol=1e-10, atol=1e-12)
-    model = kind(form, shrinkage=0.3).fit(X, codes)
-    plain = kind(form, shrinkage=0.0).fit(X, codes)
+    model = kind(shrinkage=0.3).fit(X, codes)
+    plain = kind(shrinkage=0.0).fit(X, codes)
     S = (plain.covariance_[None] if shared else plain.covariances_) / np.outer(scale, scale)
     target = np.array([np.eye(4) * np.trace(one) / 4 for one in S])
     found = model.covariance_[None] if shared else model.covariances_
     np.testing.assert_allclose(found, (0.7 * S + 0.3 * target) * np.outer(scale, scale), rtol=1e-10, atol=1e-12)
     round_cloud = np.r_[np.eye(3), -np.eye(3)]  # its distance from the target consists of rounding errors
-    assert (
-        kind(form, shrinkage="ledoit_wolf")
-        .fit(np.r_[round_cloud, round_cloud + 1.0], np.repeat([0, 1], 6))
-        .shrinkage_[0]
-        == 1.0
-    )
+    assert kind(shrinkage="auto").fit(np.r_[round_cloud, round_cloud + 1.0], np.repeat([0, 1], 6)).shrinkage_[0] == 1.0
     wide = np.c_[X, X[:, :1]]  # a singular covariance is shrunk automatically, with the target as one more sample
-    shares, counts = kind(form).fit(wide, codes).shrinkage_, np.full(3, 10.0) if not shared else np.array([30.0])
-    assert (shares == 0.0).all() if form == "diagonal" else (shares >= 1.0 / (1.0 + counts)).all()
+    shares, counts = kind().fit(wide, codes).shrinkage_, np.full(3, 10.0) if not shared else np.array([30.0])
+    assert (shares >= 1.0 / (1.0 + counts)).all()
+
+
+def test_a_diagonal_is_shrunk_where_a_feature_is_constant_in_its_class():
+    """The share is Ledoit and Wolf's for the vectors of squares, in units of the variances within the classes."""
+    rng, codes = np.random.default_rng(0), np.repeat([0, 1], 12)
+    X = rng.normal(size=(24, 5)) * [1.0, 10.0, 0.1, 3.0, 0.5]
+    X[:12, 1] = 7.0
+    model = models.QuadraticDiscriminant("diagonal").fit(X, codes)
+    R = X - model.means_[codes]
+    R = (R / R.std(axis=0))[:12]
+    v = (R**2).mean(axis=0)
+    share = max(0.0, (R**4).sum() / 12 - v @ v) / 12 / (5 * np.var(v))
+    assert model.shrinkage_[0] == pytest.approx(max(1.0 / 13.0, min(1.0, share))) and model.shrinkage_[1] == 0.0
+
+
+@pytest.mark.parametrize("samples", [30, 60, 120])
+def test_few_samples_per_feature_do_not_make_a_discriminant_of_chance(samples):
+    """Covariances that are barely regular know less than shrunken ones (scikit-learn's test of its QDA)."""
+    rng, (train, test) = np.random.default_rng(0), (samples, 500)
+    low, high = rng.uniform(0.2, 1.0, size=50), rng.uniform(2.0, 3.0, size=50)
+    X, Z = (np.vstack([rng.normal(size=(n, 50)) * np.sqrt(v) for v in (low, high)]) for n in (train, test))
+    y, z = np.repeat([0, 1], train), np.repeat([0, 1], test)
+    assert models.QuadraticDiscriminant().fit(X, y).score(Z, z) > 0.97
+
+
+def test_ledoit_wolf_is_the_old_name_of_auto():
+    X, y = np.random.default_rng(0).normal(size=(40, 8)), np.arange(40) % 2
+    with pytest.warns(DeprecationWarning, match="'auto' now"):
+        old = models.QuadraticDiscriminant(shrinkage="ledoit_wolf").fit(X, y)
+    assert np.array_equal(old.covariances_, models.QuadraticDiscriminant().fit(X, y).covariances_)
 
 
 @pytest.mark.parametrize("distance", [3.0, 10.0, 1e5])

@@ -115,3 +115,12 @@ def test_classes_that_come_one_after_the_other_or_mixed_and_weights_make_no_diff
     np.testing.assert_allclose(repeated.decision_function(X), expected, atol=1e-6)
     plain = SVC(1.0 / mixed.rho_[0]).fit(X, y, weights)
     np.testing.assert_allclose(plain.decision_function(X), expected, atol=1e-6)
+
+
+def test_the_weight_of_a_class_is_that_of_its_samples():
+    X, y = two_classes(60, 3, noise=1.0)
+    y = np.where(y > 0.0, "yes", "no")
+    by_class = models.NuSVC(0.3, gamma=0.5, class_weight={"yes": 2.0}).fit(X, y)
+    by_sample = models.NuSVC(0.3, gamma=0.5).fit(X, y, np.where(y == "yes", 2.0, 1.0))
+    assert np.array_equal(by_class.dual_coef_, by_sample.dual_coef_) and by_class.rho_ == by_sample.rho_
+    assert not np.array_equal(by_class.rho_, models.NuSVC(0.3, gamma=0.5).fit(X, y).rho_)

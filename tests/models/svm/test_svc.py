@@ -1,5 +1,6 @@
 """Support vector classification: its programs' forms agree, the KKT conditions hold, the protocol is kept."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -237,3 +238,17 @@ def test_a_polynomial_of_few_features_is_solved_in_its_monomials(coef0, monkeypa
         np.testing.assert_array_equal(machine.support_, slow.support_)
         np.testing.assert_allclose(machine._expansions(X), slow._expansions(X), atol=1e-5)
         np.testing.assert_allclose(machine.predict(X), slow.predict(X), atol=1e-5)
+
+
+def test_coefficients_set_by_hand_are_used():
+    X, y = np.array([[-1.0], [-2.0], [1.0], [2.0]]), np.array([1, 1, 2, 2])
+    machine = SVC(kernel="linear").fit(X, y)
+    point = [[-0.1]]
+    assert machine.predict(point).tolist() == [1]
+    machine.dual_coef_ = np.array([[0.0, 1.0]])
+    assert machine.predict(point).tolist() == [1] and machine.decision_function([[3.0]]) == 3.0 + machine.intercept_
+    again = copy.deepcopy(machine)
+    again.dual_coef_ = -again.dual_coef_
+    assert again.predict(point).tolist() == [2]
+    machine.fit(X, y).coef_ = -machine.coef_
+    assert machine.predict(point).tolist() == [2]
