@@ -43,7 +43,7 @@ class Switch:
         self._answers += 1
 
     def allows_failure(self) -> bool:
-        """Return True if the method on trial may fail once more; it costs at most a tenth. Otherwise never go over."""
+        """Return True if one more failure of the method on trial costs at most a tenth of the time; else end all trials."""
         self._failures += 1
         self._is_open = ALLOWED * self._failures <= self._answers
         return self._is_open

@@ -53,7 +53,7 @@ def near_point(program: QuadraticProgram, start: Start) -> Point | None:
 def residual(Px: np.ndarray, q: np.ndarray, v: np.ndarray, *sides: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Any:
     """Return the largest residual relative to its block, of one point, or of each of a batch with a leading axis.
 
-    `v` is A'y + z_bounds; `sides` are values with their lower and upper sides.
+    `v` is A'y + z_bounds; `sides` has (values, lower sides, upper sides) of each block.
     """
     found = largest(Px + q + v) / (1.0 + np.maximum(largest(Px), largest(q)))
     for value, lower, upper in sides:

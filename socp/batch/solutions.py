@@ -34,7 +34,7 @@ class _Linearize:
 
     @functools.cached_property
     def args(self) -> tuple[Any]:
-        """The program, as in the partial functions of single answers."""
+        """Tuple of the program, under the name that `functools.partial` gives its arguments."""
         return (self._programs.program(self._i),)
 
     def __call__(self, answer: Any, smoothing: float) -> Any:

@@ -157,7 +157,7 @@ def solve_conditions(conditions: Conditions, i: int) -> None:
 
 @inner
 def advance(conditions: Conditions, i: int, share: float) -> None:
-    """Compute (new_x, new_v), the point `share` times the step further, and new_values = B new_x."""
+    """new_x := x + share dx, new_values := B new_x, new_v := v + share dv + new_values - values."""
     x, step, new_x = conditions.x, conditions.step_x, conditions.new_x
     for j in range(conditions.n):
         new_x[j] = x[j] + share * step[j]

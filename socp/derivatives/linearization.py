@@ -202,7 +202,7 @@ class Linearization:
         return bool(np.abs(v - factored).max(initial=0.0) > SAME * np.abs(v).max(initial=0.0))
 
     def _linearize(self, v: np.ndarray) -> None:
-        """Factor the system at v, which was projected last."""
+        """Factor the linearized conditions at the point v of the last projection."""
         n, m, theta, B = self.x.size, self.m, self._sides.theta, self._B
         self._factored_at, self._factored_theta = v, theta.copy()
         E, F = np.divide(1.0, theta, out=np.full(theta.size, np.inf), where=theta > 0.0), np.full(n, np.inf)

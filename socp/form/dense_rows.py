@@ -44,7 +44,7 @@ class DenseRows(Structure):
         self.spread(form)
 
     def spread(self, form: StandardForm) -> None:
-        """Copy the rows of the form, and let the form multiply by this copy."""
+        """Copy the rows of M, and bind the copy to the form, whose products then use it."""
         form.spread_M = self.M
         spread_rows(form, self)
 

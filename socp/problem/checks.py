@@ -33,7 +33,7 @@ class _SparseArray(Protocol):
 
 
 class _Nested(Protocol):
-    """Nested sequences of numbers and arrays; `str` does not match, as its `__contains__` takes only `str`."""
+    """Type of nested sequences of numbers and arrays; the argument of `__contains__` excludes `str`."""
 
     def __len__(self) -> int: ...
 

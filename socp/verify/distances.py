@@ -143,7 +143,7 @@ def bounds_among(
 
 @kernel
 def find_bounds(indices: Ints, data: Floats, start: Ints, second_order: Bools, is_bound: Floats) -> None:
-    """Add the number of nonzero entries of each row to `is_bound`; set rows of second-order cones to 0."""
+    """is_bound[i] := is_bound[i] + the number of nonzero entries of row i, or 0 in rows of second-order cones."""
     for k in range(indices.size):
         is_bound[indices[k]] += 1.0 if data[k] != 0.0 else 0.0
     for k in range(second_order.size):
