@@ -80,7 +80,7 @@ def ready_for(*matrices: Any, cones: Any = ()) -> None:
 
 
 if not INTERPRETED:
-    for company in (["first"], ["dual"], ["lanes"], ["every", "dense"]):
+    for company in (["first", "dual"], ["lanes"], ["every", "dense"]):
         together(functools.partial(members, *company))
 
 

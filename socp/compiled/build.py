@@ -30,6 +30,8 @@ from .worker import HEAD
 
 logger = logging.getLogger("socp")
 
+COLD = 3.0  # seconds of the first kernels of a process beyond their own: numba types and compiles its own parts
+QUIET = 5.0  # seconds between lines of progress where output is no terminal
 START = 1.2  # seconds that a helper takes to start; each START seconds of compilation justify one helper
 SECONDS = (0.05, 5.2e-4)  # compilation time in seconds: per kernel, and per bytecode instruction
 
@@ -138,6 +140,7 @@ class Compilation:
     """
 
     def __init__(self, missing: list[Kernel]) -> None:
+        self.told = self.started = time.perf_counter()
         self.waiting = sorted(missing, key=expected_seconds)  # the longest last; `take` pops from the end
         self.total, self.done = len(missing), 0
         self.work = sum(map(expected_seconds, missing))
@@ -191,7 +194,9 @@ class Compilation:
         self._tell()
 
     def _announce(self, processes: int) -> None:
-        seconds = max(1.0, self.work / processes + (START if processes > 1 else 0.0) / 2)
+        global _is_warm
+        beyond = COLD * (not _is_warm) + START * (processes - 1)
+        seconds, _is_warm = max(1.0, (self.work + beyond) / processes), True
         if self.total > 1:
             place, others = cache.ready(), cache.unsuited()
             logger.warning(
@@ -201,17 +206,22 @@ class Compilation:
             )  # fmt: skip
 
     def _tell(self, last: bool = False) -> None:
-        """Write a line of progress to a terminal or a notebook."""
-        if self.total < 10 or not _shows_progress(sys.stderr):
+        """Write a line of progress: again and again to a terminal or a notebook, now and then elsewhere."""
+        now = time.perf_counter()
+        replaces = _shows_progress(sys.stderr)
+        if self.total < 10 or not (replaces or (now - self.told >= QUIET and not last)):
             return
-        if last:
-            line = ""
+        self.told, elapsed = now, now - self.started
+        rest = elapsed * self.left / max(self.work - self.left, 1e-9)
+        line = f"compiling kernels: {self.done} of {self.total}, {elapsed:.0f} s, about {rest:.0f} s left"
+        if replaces:
+            sys.stderr.write(f"\r\x1b[K{'' if last else line}")
+            sys.stderr.flush()
         else:
-            elapsed = time.perf_counter() - self.started
-            rest = elapsed * self.left / max(self.work - self.left, 1e-9)
-            line = f"compiling kernels: {self.done} of {self.total}, {elapsed:.0f} s, about {rest:.0f} s left"
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
+            logger.warning("%s", line)
+
+
+_is_warm = False  # True once this process has compiled a kernel
 
 
 def _shows_progress(stream: Any) -> bool:

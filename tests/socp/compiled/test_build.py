@@ -4,6 +4,7 @@ import dis
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -262,12 +263,29 @@ def test_progress_is_told_on_a_terminal_and_in_a_notebook(monkeypatch, kind):
     assert lines[1].startswith("compiling kernels: 1 of 12, 0 s, about ") and len(lines) == 14 and lines[-1] == ""
 
 
-def test_no_progress_is_told_to_a_file(monkeypatch):
+@pytest.mark.parametrize(("wait", "count"), [(0.0, 12), (1e9, 0)])
+def test_a_file_gets_lines_of_progress_now_and_then(monkeypatch, caplog, wait, count):
     monkeypatch.setattr(build, "_processors", lambda: 1)
     monkeypatch.setattr(build, "_compiled", compiled_up_to(12))
+    monkeypatch.setattr(build, "QUIET", wait)
     monkeypatch.setattr(build.sys, "stderr", io.StringIO())
     build.Compilation([dot_within, norm_tail] * 6).run()
-    assert "\r" not in sys.stderr.getvalue()
+    lines = [line for line in caplog.messages if line.startswith("compiling kernels: ")]
+    assert len(lines) == count and "\r" not in sys.stderr.getvalue()
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_the_announcement_counts_what_a_process_does_once(monkeypatch, caplog, processors):
+    monkeypatch.setattr(build.Helper, "start", lambda helper: False)
+    monkeypatch.setattr(build, "_processors", lambda: processors)
+    monkeypatch.setattr(build, "_compiled", compiled_up_to(200))
+    many, told = [dot_within, norm_tail] * 50, []
+    for is_warm in (False, True):
+        monkeypatch.setattr(build, "_is_warm", is_warm)
+        caplog.clear()
+        build.Compilation(many).run()
+        told.append(int(re.search(r"about (\d+) s", caplog.messages[0])[1]))
+    assert told[0] - told[1] == pytest.approx(build.COLD / processors, abs=1.0) and build._is_warm
 
 
 def test_the_seconds_expected_are_by_instruction_on_every_python():
