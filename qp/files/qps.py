@@ -439,7 +439,7 @@ def write_qps(program: QuadraticProgram, path: str | Path) -> None:
 
 
 def _without_crossed_rows(program: QuadraticProgram) -> tuple[sp.csc_array, np.ndarray, np.ndarray]:
-    """Return (A, l, u) with each row with l > u in two rows, of which the upper one is last: QPS cannot state it in one."""
+    """Return (A, l, u); the upper side of a row with l > u is a row of its own at the end, as QPS cannot state both."""
     A, l, u = program.A, program.l, program.u
     crossed = np.flatnonzero(l > u)
     if not crossed.size:

@@ -43,7 +43,7 @@ class Switch:
         self._answers += 1
 
     def allows_failure(self) -> bool:
-        """Return True if one more failure of the method on trial costs at most a tenth of the time; else end all trials."""
+        """Return True if another failure of the method on trial costs at most a tenth of the time; else end trials."""
         self._failures += 1
         self._is_open = ALLOWED * self._failures <= self._answers
         return self._is_open

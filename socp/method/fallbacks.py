@@ -72,7 +72,7 @@ class Fallbacks:
         return run
 
     def _state_for(self, plan: Plan, program: ConeProgram) -> State:
-        """Return the state for a plan: the first run's, or a new one, with the first form if the plan equilibrates alike."""
+        """Return the state for a plan: the first run's or a new one, of the first form if it equilibrates alike."""
         if plan.is_for_form_of(self.plan):
             if plan.backend == self.plan.backend:
                 return self.state
