@@ -324,7 +324,7 @@ def is_dask(values: Any) -> bool:
 def is_iterable(X: Any) -> bool:
     """Return True if X gives blocks by its iterator, instead of being samples."""
     if isinstance(X, (list, tuple)):
-        one = X[0] if X else None
+        one: Any = X[0] if X else None
         is_pair = isinstance(one, (list, tuple)) and len(one) in (2, 3)
         return getattr(one[0] if is_pair else one, "ndim", 0) == 2 or (is_pair and np.ndim(one[0]) == 2)
     is_array = any(hasattr(X, name) for name in ("shape", "__array__", "columns"))

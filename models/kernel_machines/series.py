@@ -68,7 +68,7 @@ class Series(Structure):
     q, lower, upper, x, g = floats(), floats(), floats(), floats(), floats()
     splits, sides = integers(), matrix()
     y, found, rounds, log = matrix(), matrix(), integers(), matrix()
-    tol = number()
+    tol, most_read = number(), number()
 
 
 class SampledProgram(BoxedProgram):
@@ -170,6 +170,7 @@ def meets_test(series: Series, k: int, program: BoxedProgram) -> bool:
 def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, face: Face) -> int:
     """Run rounds on program k until the stopping test holds; return their number, or `UNSOLVED`."""
     begin(program, face, EXACT, MAX_SHARE)
+    program.max_read = min(program.max_read, series.most_read)
     y = program.multipliers
     for rounds in range(1, MAX_ROUNDS + 1):
         outcome = next_round(program, block, face, series.tol, np.inf)
@@ -271,7 +272,7 @@ class SeriesSolutions:
 def solve_series(
     kernel: KernelMatrix, which: np.ndarray, begins: np.ndarray, q: np.ndarray, lower: np.ndarray, upper: np.ndarray,
     *, tol: float, sides: np.ndarray | None = None, splits: np.ndarray | None = None, parts: np.ndarray | None = None,
-    ratios: np.ndarray | None = None, verbose: bool = False,
+    ratios: np.ndarray | None = None, most_read: float = np.inf, verbose: bool = False,
 ) -> SeriesSolutions:  # fmt: skip
     """Solve all programs, one after another.
 
@@ -293,6 +294,8 @@ def solve_series(
         The part of each program; one program for every part by default.
     ratios : array, optional
         Where nonzero, a program starts at this multiple of the answer to the previous program, which has an equal part.
+    most_read : float, optional
+        Number of reads of rows of the kernel after which a program is left unsolved.
     verbose : bool, default False
         Print one line per round, after all programs are solved.
 
@@ -320,7 +323,7 @@ def solve_series(
         rounds=np.zeros(count, int), log=np.full((count * MAX_ROUNDS if verbose else 0, 3), np.nan), sides=sides,
         splits=sizes if splits is None else splits,
     )  # fmt: skip
-    series.tol = tol
+    series.tol, series.most_read = tol, most_read
     part = samples_of(
         np.zeros((size, samples.features)),
         str(kernel.kernel),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class BlockLoss:
         empty = Block(np.zeros((0, self.blocks.surveyed.features)), np.zeros(0, np.int64), np.zeros(0))
         return loss_of(self.totals.size, self.intercept, empty)
 
-    def split(self, theta: np.ndarray) -> Any:
+    def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return W and b; see `LogisticLoss.split`."""
         return self.shape.split(theta)
 

@@ -20,7 +20,7 @@ from .expansion import PAIRWISE, KernelExpansion
 from .machines import Machines, Problem, divided, together
 from .margin import Form, Margin, largest_margin, machine_of
 from .published import published
-from .series import fits_in_series, solve_in_series
+from .series import fits_in_series, reads_for_few, solve_in_series
 
 
 class MarginMachines(KernelExpansion, BuiltAnswer):
@@ -65,9 +65,12 @@ class MarginMachines(KernelExpansion, BuiltAnswer):
         if not soft or self.solver == "primal" or not self.shrinking or self.time_limit is not None:
             return None
         most, sides = max(one.signs.size for one in problems), problems[-1].sides
+        most_read = np.inf
         if not fits_in_series(self.kernel_, X, most, len(problems) > 1, cache_size, sides):
+            most_read = reads_for_few(self.kernel_, X, problems[0], cache_size) if len(problems) == 1 else 0.0
+        if most_read == 0.0:
             return None
-        return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size)
+        return solve_in_series(self.kernel_, X, problems, bool(self.fit_intercept), settings, cache_size, most_read)
 
     def _one_by_one(self, X: Any, problems: list[Problem], settings: dict[str, Any]) -> Machines:
         """Solve one machine after another."""

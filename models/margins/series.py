@@ -34,6 +34,9 @@ MOST_SAMPLES = 2500  # most samples of a machine; beyond, rows in single precisi
 MOST_SIDES = 800  # most variables of a machine with two variables per sample, which read each row twice
 RANKS = 3  # with several machines, a low rank pays only from this many times as many samples per feature
 MEGABYTE = 2.0**20
+VECTORS, RIDGE = 2.4, 1e-10  # support vectors of a machine per sample on the wrong side of least squares
+DEAR = 1000.0  # mean C k(x, x) above which descent takes too many steps
+MOST_FRESH = 32.0  # megabytes of the matrix up to which its memory is kept from fit to fit
 OFTEN = 0.9  # with nu from here on the tube often has no width, and the machine without one is tried first
 LEAST = 1e-6  # |rho| relative to the size of f up to which nu machines are solved one by one: it may be zero
 
@@ -72,16 +75,41 @@ def fits_in_series(kernel: Kernel, X: Any, most: int, several: bool, cache_size:
     return rank is None or not low_rank_pays(most, rank * (RANKS if several else 1))
 
 
+def reads_for_few(kernel: Kernel, X: Any, problem: Problem, cache_size: float) -> float:
+    """Return how many rows of its kernel a machine may read before its low rank is the faster way; 0 for none.
+
+    A least squares fit in the features of the low rank counts the samples on the wrong side; a machine has some
+    `VECTORS` times as many support vectors.
+    """
+    n = problem.rows.size
+    if problem.sides == 2 or problem.total is not None or sp.issparse(X):
+        return 0.0
+    if 8.0 * n**2 > min(cache_size, MOST_FRESH) * MEGABYTE:
+        return 0.0
+    F = kernel.explicit(X[problem.rows]) if kernel.is_semidefinite else None
+    if F is None or float(problem.C.max()) * float((F**2).sum()) > DEAR * n:
+        return 0.0
+    rank, F = F.shape[1], np.column_stack([F, np.ones(n)])
+    low_rank = 1.3e-3 + n * (1.7e-6 + 1.6e-7 * rank)  # seconds of either way, measured
+    most = (low_rank - 6.5e-4) / (n * (15e-9 + 4e-9 * rank))
+    G = F.T @ F
+    G[np.diag_indices(rank + 1)] += RIDGE * (np.trace(G) / (rank + 1) or 1.0)
+    wrong = np.count_nonzero(problem.signs * (F @ np.linalg.solve(G, F.T @ problem.signs)) <= 0.0)
+    vectors = VECTORS * wrong + rank
+    return (4.0 + 2.0 * rank) * (10.0 + 2.0 * vectors) if vectors <= most else 0.0
+
+
 def solve_in_series(
-    kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool, settings: dict[str, Any], cache_size: float
-) -> Machines | None:
-    """Solve all machines in one call; return None if one of them is not solved accurately enough."""
+    kernel: Kernel, X: np.ndarray, problems: list[Problem], bias: bool, settings: dict[str, Any], cache_size: float,
+    most_read: float = np.inf,
+) -> Machines | None:  # fmt: skip
+    """Solve all machines in one call; return None if one is not solved accurately enough, or reads too many rows."""
     matrix, data, last = kernel.matrix(X, np.ones(X.shape[0]), cache_size), joined(problems), problems[-1]
     found = None
     if last.may_lack_tube and (last.total is None or last.total >= 0.5 * OFTEN * last.C.sum()):
         found = solve_without_tube(matrix, last, bias, settings)
     if found is None:
-        found = solve_together(matrix, problems, data, bias, settings)
+        found = solve_together(matrix, problems, data, bias, settings, most_read)
         y = found.multipliers
         if last.may_lack_tube and np.ptp(y) <= LEAST * (1.0 + np.abs(y).max()):
             found = solve_without_tube(matrix, last, bias, settings) or found
@@ -89,7 +117,7 @@ def solve_in_series(
 
 
 def solve_together(
-    matrix: Any, problems: list[Problem], data: Joined, bias: bool, settings: dict[str, Any]
+    matrix: Any, problems: list[Problem], data: Joined, bias: bool, settings: dict[str, Any], most_read: float
 ) -> SeriesSolutions:
     """Solve the programs of all machines."""
     bounds, sides, splits = data.signs * data.C, np.zeros((len(problems), int(bias))), None
@@ -98,7 +126,7 @@ def solve_together(
         splits = np.array([np.count_nonzero(one.signs > 0.0) for one in problems])
     return solve_series(
         matrix, data.which, data.begins, data.linear, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0), sides=sides,
-        splits=splits, tol=settings["tol"], verbose=settings.get("verbose", False),
+        splits=splits, tol=settings["tol"], most_read=most_read, verbose=settings.get("verbose", False),
     )  # fmt: skip
 
 

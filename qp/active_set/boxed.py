@@ -43,7 +43,7 @@ class BoxedProgram(Box):
     ends = integers("3")  # row r has the variables ends[r]:ends[r + 1]; a second row may be empty
     sides = floats("2")  # required value of a'x in each row
     q = floats("size")
-    max_work = number()  # largest allowed `work`
+    max_work, max_read = number(), number()  # largest allowed `work` and `rows_read`
 
     multipliers = floats("2")  # y of each row
     objective, scale = number(), number()  # 1/2 x'Px + q'x; 1 + max(norm(P x, inf), norm(q, inf))

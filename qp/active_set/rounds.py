@@ -84,7 +84,7 @@ def begin(program: BoxedProgram, face: Face, exact: float, max_share: float) -> 
     add_gradient(program)
     program.newton, program.exact, program.share, face.shift = 0, exact, FIRST_TOL, SHIFTS[0]
     program.outcome, program.rows_read, program.work, program.first_gain = TAKEN, 0, 0.0, 0.0
-    program.max_work = max_share * float(program.count) ** 3 / 3.0
+    program.max_work, program.max_read = max_share * float(program.count) ** 3 / 3.0, MAX_READ * program.count
     for row in range(2):
         i, j, low, high = extremes(program, program.ends[row], program.ends[row + 1])
         y = row_multiplier(i, j, low, high) if program.ends[1] < program.ends[2] else 0.0
@@ -101,11 +101,13 @@ def descend_again(program: BoxedProgram, block: Block) -> bool:
     first, read, before = program.first_gain, program.rows_read, program.gain
     if read > 0:
         is_stuck = program.outcome == NO_DESCENT and before > STUCK * first
-        if is_stuck or read > MAX_READ * program.count:
+        if is_stuck or read > program.max_read:
             return False
     enough = program.share * first
-    descend_in_blocks(program, block, enough, read + FIRST_READ * program.count)
+    descend_in_blocks(program, block, enough, min(read + FIRST_READ * program.count, program.max_read))
     program.share *= NEXT_TOL
+    if program.rows_read >= program.max_read < MAX_READ * program.count:
+        return False  # the caller has another method for programs that take longer
     return read == 0 or program.gain <= max(0.5 * before, enough / NEXT_TOL)
 
 

@@ -61,7 +61,7 @@ def test_programs_know_no_estimator_and_no_solver():
 def test_numerics_know_no_estimator():
     for path in (FOLDER.parent / "numerics").glob("*.py"):
         imported = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
-        assert {node.module for node in imported if node.level > 1} <= {"base.rows"}, path.name
+        assert {node.module for node in imported if node.level > 1} <= {"base.rows", "base.blocks"}, path.name
 
 
 @pytest.fixture
