@@ -448,7 +448,7 @@ def test_the_peers_are_those_that_a_visitor_comes_from():
 def test_the_page_on_control_runs():
     _, parts = sections("mpc.md")
     blocks = [block for part in parts for block in part[2]]
-    assert len(blocks) == 2 and "solve_many" in blocks[1]
+    assert len(blocks) == 4 and "solve_many" in blocks[-1]
     ran("\n".join(blocks), {})
 
 

@@ -126,7 +126,7 @@ def _first_answer(solver: str, threads: int) -> float:
     """Return the seconds from importing the solver to its first answer, two variables; numpy and scipy are loaded."""
     if solver != "centralpath":
         from .. import peers
-        from ..programs import many
+        from ..programs import control, many
     start = time.perf_counter()
     import qp
 
@@ -134,7 +134,9 @@ def _first_answer(solver: str, threads: int) -> float:
         qp.solve(np.eye(2), [-1.0, -1.0], A=[[1.0, -1.0]], l=0.0, u=0.0, lb=0.0, ub=0.5)
     elif ":" not in solver:  # this program as the dual of a support vector machine, which every peer takes
         program = qp.QuadraticProgram(np.eye(2), [-1.0, -1.0], [[1.0, -1.0]], 0.0, 0.0, 0.0, 0.5)
-        if solver in peers.BATCHES:
+        if solver in peers.STAGED:
+            program = control.controller(2)
+        elif solver in peers.BATCHES:
             many.measure(solver, program, 1e-8)
             return time.perf_counter() - start
         answer = peers.solve(solver, program, threads=threads)

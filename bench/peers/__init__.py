@@ -17,12 +17,15 @@ from ..answers.answer import Answer
 from ..answers.verify import Program
 from . import cone as cone
 from . import quadratic as quadratic
+from . import staged as staged
 from . import svm
 from .peer import CONE, PEERS, QUADRATIC, SVM_DUAL, peer_settings
 
 MOST = 5000  # most rows of P that are factored to see if it is definite
-BATCHES = ("moreau", "daqp")
-"""Solvers that are measured only on small programs and batches (`bench.programs.repeated`, `many`)."""
+STAGED = ("hpipm", "piqp_multistage")
+"""Solvers that take the stages of a controller (`bench.programs.control`)."""
+BATCHES = ("moreau", "daqp", *STAGED)
+"""Solvers that are measured only on small programs, controllers and batches (`bench.programs.repeated`, `many`)."""
 
 
 def peers_for(program: Program) -> list[str]:

@@ -27,14 +27,14 @@ PROXIMAL_ITERATIONS = 10_000
 
 STATUSES = {
     Status.OPTIMAL: "Solved QOCO_SOLVED solved optimal PIQP_SOLVED OSQP_SOLVED PROXQP_SOLVED kOptimal "
-    "ecos:0 scs:1 daqp:1 qpalm:1",
+    "ecos:0 scs:1 daqp:1 qpalm:1 hpipm:0",
     Status.INACCURATE: "AlmostSolved QOCO_SOLVED_INACCURATE almost_solved OSQP_SOLVED_INACCURATE ecos:10",
     Status.PRIMAL_INFEASIBLE: "PrimalInfeasible AlmostPrimalInfeasible infeasible PIQP_PRIMAL_INFEASIBLE kInfeasible "
     "OSQP_PRIMAL_INFEASIBLE PROXQP_PRIMAL_INFEASIBLE primal:infeasible ecos:1 ecos:11 scs:-2 scs:-7 qpalm:-3",
     Status.DUAL_INFEASIBLE: "DualInfeasible AlmostDualInfeasible unbounded PIQP_DUAL_INFEASIBLE kUnbounded "
     "OSQP_DUAL_INFEASIBLE PROXQP_DUAL_INFEASIBLE dual:infeasible ecos:2 ecos:12 scs:-1 scs:-6 qpalm:-4",
     Status.MAX_ITERATIONS: "MaxIterations max_iters QOCO_MAX_ITER hit_max_iter PIQP_MAX_ITER_REACHED kIterationLimit "
-    "OSQP_MAX_ITER_REACHED PROXQP_MAX_ITER_REACHED ecos:-1 qpalm:-2",
+    "OSQP_MAX_ITER_REACHED PROXQP_MAX_ITER_REACHED ecos:-1 qpalm:-2 hpipm:1",
     Status.TIME_LIMIT: "MaxTime OSQP_TIME_LIMIT_REACHED kTimeLimit scs:2 qpalm:-5",
 }
 """Status words of all solvers; a number follows the solver's name.  Other words are numerical errors."""

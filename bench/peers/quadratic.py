@@ -72,7 +72,14 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         return word, found.info.iter, form.recover(x, *split(multipliers))
 
     solve = lambda solver: solver.solve(raise_error=False)  # noqa: E731
-    return Asked(setup, solve, read, lambda solver, c: solver.update(q=c))
+
+    def update(solver: Any, c: Any = None, b: Any = None) -> None:
+        if b is None:
+            solver.update(q=c)
+        else:
+            solver.update(l=np.concatenate([b, lower[b.size :]]), u=np.concatenate([b, upper[b.size :]]))
+
+    return Asked(setup, solve, read, update)
 
 
 @peer(QUADRATIC, tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf", time_limit="time_limit",

@@ -14,7 +14,7 @@ import socp
 from .. import peers
 from ..answers.program import changed
 from ..answers.verify import Program
-from . import generate, large, learning, many, repeated, sets, small, tiny
+from . import control, generate, large, learning, many, repeated, sets, small, tiny
 
 SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "generated": {
@@ -44,6 +44,7 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "tiny": {name: (10,) for name in tiny.CLASSES},
     "small": {name: (10, 30, 100, 300) for name in small.CLASSES},
+    "control": {name: (10, 20, 40, 80, 160) for name in control.CLASSES},
     "many": {name: (10, 30, 100) for name in many.CLASSES},
     "large": {
         **{name: (5_000, 20_000, 50_000, 200_000) for name in large.CLASSES},
@@ -54,10 +55,10 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 """Sizes of every class; "small" and "medium" are the first ones, as many as `STEPS` says, "large" is all."""
 STEPS = {
-    "small": {"generated": 2, "learning": 3, "tiny": 1, "small": 2, "many": 1, "large": 1},
-    "medium": {"generated": 4, "learning": 5, "tiny": 1, "small": 4, "many": 2, "large": 3},
+    "small": {"generated": 2, "learning": 3, "tiny": 1, "small": 2, "control": 1, "many": 1, "large": 1},
+    "medium": {"generated": 4, "learning": 5, "tiny": 1, "small": 4, "control": 3, "many": 2, "large": 3},
 }
-REPEATED = ("tiny", "small")
+REPEATED = ("tiny", "small", "control")
 """Sets whose programs are solved repeatedly, after a new set-up or after an update."""
 MANY = "many"
 """Name of the set of batches."""
@@ -121,7 +122,10 @@ def multiplied_out(p: Any) -> Any:
 
 
 def _classes(source: str) -> dict[str, Callable[[int, int], Program]]:
-    modules = {"generated": generate, "learning": learning, "tiny": tiny, "small": small, "many": many, "large": large}
+    modules = {
+        "generated": generate, "learning": learning, "tiny": tiny, "small": small, "control": control, "many": many,
+        "large": large,
+    }  # fmt: skip
     classes: dict[str, Callable[[int, int], Program]] = modules[source].CLASSES
     return classes
 

@@ -6,7 +6,8 @@ There are three ways, each timed as the median of many calls:
     update       a solver that is set up gets another linear objective: update, and solve from the last answer
     loop         as `update`, but the sides of equalities change: the next initial state of a controller
 
-DAQP, OSQP and SCS start from their last answers by themselves, the other peers make a cold start.
+DAQP, OSQP and SCS start from their last answers by themselves, the other peers make a cold start.  HPIPM, and PIQP's
+backend by stages, are asked of controllers that know their stages (`control`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ..peers.peer import PEERS, peer_settings
 NOT_TOLD = -1
 """Value of `iterations` for an updated solver, from which they are not read."""
 CONSTRUCT, UPDATE, LOOP = "construct", "update", "loop"
-ASKED = {UPDATE: ("clarabel", "piqp", "qoco", "scs", "daqp"), LOOP: ("piqp", "daqp")}
+ASKED = {UPDATE: ("clarabel", "piqp", "qoco", "scs", "daqp"), LOOP: ("piqp", "daqp", "osqp", *peers.STAGED)}
 """Peers that are measured with updates, and in loops."""
 SECONDS, LEAST, MOST = 0.3, 20, 2000
 """Seconds of one measurement, and the least and the largest number of its calls."""
@@ -60,6 +61,7 @@ def in_both_ways(classes: dict[str, Callable[[int, int], Program]]) -> dict[str,
 def peers_for(group: str, sample: Program) -> tuple[str, ...]:
     """Return the solvers that support the way of asking that the name of `group` ends with."""
     names = [*peers.peers_for(sample), *(["daqp"] if isinstance(sample, qp.QuadraticProgram) else [])]
+    names += peers.STAGED if hasattr(sample, "stages") else ()
     return tuple(name for name in names if name in ASKED.get(group.rpartition("_")[2], names))
 
 
