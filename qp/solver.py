@@ -34,6 +34,11 @@ class Solver(Engine):
     tol, max_iter, ...
         The settings, each as in `socp.Settings`.
 
+    Raises
+    ------
+    ProgramError
+        The data or a setting cannot be accepted; the message names it.
+
     Examples
     --------
     >>> from qp import Solver

@@ -204,6 +204,11 @@ def iterates(program: ConeProgram | None = None, **named: Unpack[Call]) -> Itera
     Iterate
         An iterate, valid until the next one is requested.
 
+    Raises
+    ------
+    ProgramError
+        The data or a setting cannot be accepted, when the first iterate is asked for; the message names it.
+
     Examples
     --------
     >>> from socp import ConeProgram, NonNeg, iterates

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import models
 import qp
 import socp
 from bench import commands as bench_command
@@ -469,3 +470,24 @@ def test_a_release_changes_the_three_files_that_tell_the_version(tmp_path):
     ]  # fmt: skip
     with pytest.raises(ValueError, match="three numbers"):
         release.released(tmp_path, "v9.9", "2031-02-03")
+
+
+RESULTS = ("Iterate", "Solution", "Solutions", "Status", "ProgramError", "Relaxation", "SeriesSolutions", "Round")
+
+
+@pytest.mark.parametrize("package", [socp, qp, models], ids=["socp", "qp", "models"])
+def test_what_can_be_called_says_what_it_returns_and_raises(package):
+    """Results, which the packages make, and functions without arguments raise nothing that a caller could avoid."""
+    missing = []
+    for name in package.__all__:
+        thing = getattr(package, name)
+        told = set(re.findall(r"^ *(Returns|Yields|Raises)\n *-{3,}$", thing.__doc__ or "", re.MULTILINE))
+        if inspect.isfunction(thing):
+            shown = inspect.signature(thing)
+            if shown.return_annotation not in (None, "None") and not told & {"Returns", "Yields"}:
+                missing.append(f"{name}: Returns")
+            if shown.parameters and "Raises" not in told:
+                missing.append(f"{name}: Raises")
+        elif name not in RESULTS and (hasattr(thing, "fit") or package is not models) and "Raises" not in told:
+            missing.append(f"{name}: Raises")
+    assert not missing

@@ -21,6 +21,7 @@ ELSEWHERE = {"class_prior": "priors", "n_components": "n_topics", "reg_param": "
 """Names of parameters here by the names of scikit-learn."""
 FIRST_SECTION = re.compile(r"^(?=[A-Z][\w ]*\n-{3,}$)", re.MULTILINE)
 ITEM = re.compile(r"^(\S.*)\n?((?:[ \t].*\n?|\n)*)", re.MULTILINE)
+RAISES_OF_FIT = "ValueError\n    By `fit`, if the samples or a parameter cannot be taken, as the message says."
 RAISES = "ValueError\n    The samples or a parameter cannot be taken, as the message says."
 Positive = Annotated[float, Range(low=0.0, open_low=True)]
 NonNegative = Annotated[float, Range(low=0.0)]
@@ -180,7 +181,8 @@ def _completed(cls: type, found: dict[str, Field]) -> str:
         kind = _with_default(item.kind, [found[one] for one in item.names if one in found])
         parameters.update(dict.fromkeys(item.names, item._replace(kind=kind)))
     told = {"Parameters": _listed(parameters, found), "Attributes": _listed(attributes, attributes)}
-    return _joined(summary, {**told, **own})
+    raises = {"Raises": RAISES_OF_FIT} if hasattr(cls, "fit") else {}
+    return _joined(summary, {**told, **raises, **own})
 
 
 def _gather(bodies: Iterable[str]) -> dict[str, Item]:

@@ -44,6 +44,11 @@ def explained_examples(
     V : array or CSR, shape (explanations, features)
     owner : array of int, shape (explanations,)
 
+    Raises
+    ------
+    ProgramError
+        The explanations have another form or shape; the message says which example.
+
     Examples
     --------
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])

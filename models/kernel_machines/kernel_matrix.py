@@ -51,6 +51,11 @@ class KernelMatrix(Hessian):
     cache_size : float, default 200
         Megabytes for kernel rows.
 
+    Raises
+    ------
+    ProgramError
+        The kernel, its parameters or `signs` do not fit the samples, or `cache_size` is not positive.
+
     Examples
     --------
     >>> import numpy as np

@@ -299,6 +299,16 @@ def solve_series(
     verbose : bool, default False
         Print one line per round, after all programs are solved.
 
+    Returns
+    -------
+    SeriesSolutions
+        Answers of all programs, concatenated as `q`.
+
+    Raises
+    ------
+    ProgramError
+        An array has another length or an entry that is not finite; the message names it.
+
     Examples
     --------
     >>> import numpy as np

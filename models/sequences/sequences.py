@@ -127,6 +127,11 @@ def encode_symbols(texts: Any, alphabet: Any) -> list[np.ndarray]:
     -------
     list of int64 arrays
 
+    Raises
+    ------
+    ValueError
+        A symbol of `alphabet` is repeated.
+
     Examples
     --------
     >>> from models import encode_symbols

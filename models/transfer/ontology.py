@@ -76,6 +76,11 @@ def semantic_distances(ontology: Any, words: Sequence[Any], labels: Sequence[Any
     array of int, shape (labels, n)
         `UNREACHABLE`, which is -1, where there is no path.
 
+    Raises
+    ------
+    ProgramError
+        `words` or `labels` is one text, or the ontology is not one of these.
+
     Examples
     --------
     >>> graph = {"weapon": ["gun", "bomb"], "vehicle": ["car", "ship"], "thing": ["weapon", "vehicle"]}

@@ -173,6 +173,20 @@ class DiscriminativeTransfer:
 def class_means(X: Any, y: Any) -> np.ndarray:
     """Return the means of two classes, shape (2, n), the smaller label's first.
 
+    Parameters
+    ----------
+    X : array or sparse matrix, shape (samples, n)
+    y : array, two different labels
+
+    Returns
+    -------
+    array, shape (2, n)
+
+    Raises
+    ------
+    ProgramError
+        `y` does not hold two labels, or one for each row of `X`.
+
     Examples
     --------
     >>> class_means([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]], ["a", "a", "b"])
@@ -192,6 +206,20 @@ def discriminant(means: Any) -> tuple[np.ndarray, float]:
     r"""Return the hyperplane between two normal distributions with covariance I (section 2 of the paper).
 
         w = mu_2 - mu_1,   b = -(mu_2'mu_2 - mu_1'mu_1) / 2,   the second class where w'x + b > 0
+
+    Parameters
+    ----------
+    means : array, shape (2, n)
+
+    Returns
+    -------
+    w : array, shape (n,)
+    b : float
+
+    Raises
+    ------
+    ValueError
+        `means` does not have two rows.
 
     Examples
     --------

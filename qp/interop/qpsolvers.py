@@ -130,6 +130,11 @@ class Extras(dict[str, Any]):
 def register_with_qpsolvers(name: str = "centralpath") -> None:
     """Register the engine with qpsolvers as a dense and sparse solver, for this process.
 
+    Raises
+    ------
+    ImportError
+        qpsolvers is not installed.
+
     Examples
     --------
     >>> import numpy as np, qpsolvers

@@ -19,6 +19,11 @@ class LowRank(Hessian):
     d : array_like, shape (n,), or float, default 0
         Diagonal part, with nonnegative entries.
 
+    Raises
+    ------
+    ProgramError
+        F or d has another shape or is not finite, or an entry of d is negative.
+
     Examples
     --------
     >>> import numpy as np

@@ -39,6 +39,11 @@ FEW = 8  # largest number of cones for which a layout is cached
 class NonNeg:
     """Nonnegative orthant s >= 0 of dimension `dim` (0 allowed).
 
+    Raises
+    ------
+    ProgramError
+        `dim` is not a nonnegative integer.
+
     Examples
     --------
     >>> NonNeg(3)
@@ -54,6 +59,11 @@ class NonNeg:
 @dataclass(frozen=True)
 class SecondOrder:
     """Second-order cone {(t, u) : ||u|| <= t} of dimension `dim`, t first (0 allowed, 1 is t >= 0).
+
+    Raises
+    ------
+    ProgramError
+        `dim` is not a nonnegative integer.
 
     Examples
     --------
