@@ -68,6 +68,10 @@ class Engine(SetUpOnce):
         self._offer = self._offer_of(program)
 
     def _offer_of(self, program: QuadraticProgram) -> Offer:
+        if callable(self.settings.kkt):
+            raise ProgramError(
+                "kkt as a function is for `socp.solve` and `socp.Solver`, whose rows it sees as they came"
+            )
         return Offer(program, self.settings, self.at_work, self._until, self._are_filled)
 
     def _set_up(self, program: QuadraticProgram) -> None:
@@ -212,13 +216,13 @@ class Engine(SetUpOnce):
             setup_time=0.0, solve_time=0.0, message=self._out_of_time(), trace=NO_RECORDS, timings=NO_TIMINGS.copy(),
         )  # fmt: skip
         solution.take_seconds(self.setup_time, time.perf_counter() - started)
-        solution._settings = self.settings.without_callback
+        solution._settings = self.settings.without_functions
         return solution
 
     def _show_infeasible(self, crossing: Crossing) -> Solution:
         """Return the answer to a program whose sides cross, and print it if the settings say so."""
         solution = infeasible(self.program, crossing, self.setup_time)
-        solution._settings = self.settings.without_callback
+        solution._settings = self.settings.without_functions
         if self.settings.verbose:
             printing.footer(solution)
         return solution

@@ -88,7 +88,7 @@ class InteriorPoint(Method):
             solve_time=0.0, message=run.message, trace=run.trace, timings=run.timings.copy(), plan=run.plan,
             run=run.solution,
         )  # fmt: skip
-        solution._settings = offer.settings.without_callback
+        solution._settings = offer.settings.without_functions
         return solution
 
     def update(self, offer: Offer, new_P: bool, new_A: bool) -> bool:

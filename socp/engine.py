@@ -169,7 +169,7 @@ class Engine(SetUpOnce):
         order = sizes[0] + sizes[1]
         if order > GLANCE:
             ready_for_large(sizes[4] > 0)
-        state = workspace.acquire(worked, sizes, settings)
+        state = None if callable(settings.kkt) else workspace.acquire(worked, sizes, settings)
         if state is None:
             form = StandardForm(worked, settings.equilibrate, sizes)
         else:
@@ -201,7 +201,7 @@ class Engine(SetUpOnce):
 
     def release(self) -> None:
         """Release the workspace to the next program; a later use of the solver sets it up again."""
-        if self._is_stale or self._is_shared or self.settings.callback is not None:  # A callback may keep an iterate.
+        if self._is_stale or self._is_shared or self.settings.has_functions:  # A callback may keep an iterate.
             return
         self._is_stale = True
         workspace.release(self._state, self.settings)
@@ -359,7 +359,7 @@ class Engine(SetUpOnce):
             message=self._out_of_time(), trace=NO_RECORDS, timings=NO_TIMINGS.copy(),
         )  # fmt: skip
         solution.take_seconds(self.setup_time, time.perf_counter() - started)
-        solution._settings = self.settings.without_callback
+        solution._settings = self.settings.without_functions
         solution._linearize = functools.partial(linearize, program)
         return solution
 
@@ -410,7 +410,9 @@ class Engine(SetUpOnce):
         if seconds <= 0.0 or iterations <= 0:
             return
         left = None if seconds == np.inf else seconds
-        settings = dataclasses.replace(settings, verbose=False, callback=None, time_limit=left, max_iter=iterations)
+        settings = dataclasses.replace(
+            settings.without_functions, verbose=False, time_limit=left, max_iter=iterations
+        )  # The caller's KKT solver has the P of this program.
         feasibility = copy.copy(program)
         feasibility.c, feasibility.P = np.zeros(program.n), None
         engine = Engine.of_checked(feasibility, settings)

@@ -138,7 +138,7 @@ def keep(folder: Path, family: str, seed: int, number: int) -> Path | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{family}_{seed}_{number}.json"
-    write_report(path, case.program, Settings(**case.settings).without_callback)
+    write_report(path, case.program, Settings(**case.settings).without_functions)
     return path
 
 

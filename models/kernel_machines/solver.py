@@ -105,7 +105,7 @@ class KernelSolver:
                 solution = self._full.solve(start)
             else:
                 solution.take_seconds(self.setup_time, time.perf_counter() - started)
-                solution._settings = self.settings.without_callback
+                solution._settings = self.settings.without_functions
                 if self.settings.verbose:
                     printing.footer(solution)
             if solution.status == "optimal":  # for a warm start

@@ -146,7 +146,7 @@ class ActiveSet(Method):
         offer.show(self.plan, self.program, offer.form)
         solution = self.solve_from(start[0] if isinstance(start, tuple) else self.last if start else None, offer.test())
         if solution is not None:
-            solution._settings = self.settings.without_callback
+            solution._settings = self.settings.without_functions
             if solution.status is Status.OPTIMAL:
                 self.last = solution.x.copy()
         return solution

@@ -94,6 +94,7 @@ class StandardForm(Structure):
     """
 
     is_pooled = False
+    caller_rows = 0  # rows of the caller's G
     _owns_P = False
 
     n, p, m, l, cones, entries = dimension(), dimension(), dimension(), dimension(), dimension(), dimension()
@@ -127,6 +128,7 @@ class StandardForm(Structure):
 
     def take(self, program: ConeProgram, equilibrate: bool) -> None:
         """Stack and equilibrate `program`, whose sizes must be the sizes of this form."""
+        self.caller_rows = program.h.size
         values = self._bind_copy(program.hessian)
         self.groups.are_told = isinstance(program, StackedProgram) and program.groups_are_told
         if isinstance(program, StackedProgram):

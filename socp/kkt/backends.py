@@ -7,6 +7,7 @@ from ..linalg.ldl.factorization import LDL
 from ..plan.costs import correctors
 from ..plan.plan import Backend, Plan
 from .base import KKT
+from .caller import CallerKKT
 from .dense import DenseKKT
 from .lowrank import LowRankKKT
 from .sparse import SparseKKT
@@ -25,10 +26,13 @@ def build(form: StandardForm, plan: Plan) -> tuple[KKT, Plan]:
             plan = _with_analysis(plan, sparse.ldl)
     if plan.backend == "low rank":
         kkt = LowRankKKT(form, plan.regularization, plan.refinement_steps)
+    elif plan.backend == "caller":
+        assert plan.solver is not None
+        kkt = CallerKKT(form, plan.solver, plan.refinement_steps)
     elif plan.backend == "dense":
         kkt = DenseKKT(form, plan.regularization, plan.refinement_steps)
     kkt.policy.correctors = correctors(kkt.flops, kkt.factor_entries)
-    return kkt, plan._replace(what=kkt.description, flops=kkt.flops, correctors=kkt.policy.correctors)
+    return kkt, plan._replace(what=kkt.description, flops=kkt.flops, correctors=kkt.policy.correctors, solver=None)
 
 
 def _with_analysis(plan: Plan, ldl: LDL) -> Plan:

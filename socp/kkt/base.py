@@ -98,6 +98,9 @@ class KKT(Structure):
         """Refresh for another program of equal sizes in the form; return False if a new set-up is needed."""
         raise NotImplementedError
 
+    def check(self) -> None:
+        """Raise the exception of a solver of the caller, which compiled code could not pass on."""
+
     def keep_pattern(self) -> None:
         """Store the pattern that `try_refresh` will compare, if the backend depends on a pattern."""
 

@@ -269,6 +269,7 @@ class Run:
     def _is_over(self, reason: int) -> bool:
         """Return True if the run ends here: solved, certified, at a limit, or without a first iterate."""
         settings = self.settings
+        self.state.kkt.check()
         if reason == GO_ON and self._until == np.inf:
             return False
         if reason == NOT_FACTORED and self.state.iteration < 0:
@@ -420,7 +421,7 @@ class Run:
             solve_time=self.solve_time, message=self.message, trace=self.trace, timings=timings, plan=self.plan,
         )  # fmt: skip
         solution._linearize = functools.partial(linearize, program)
-        solution._settings = self.settings.without_callback
+        solution._settings = self.settings.without_functions
         return solution
 
     def unscale(self, point: Point) -> Point4:

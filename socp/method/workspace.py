@@ -51,5 +51,5 @@ def forget() -> None:
 
 
 def _kind(sizes: Sizes, P: Hessian, settings: Settings) -> Kind:
-    of_settings = settings.kkt, settings.regularization, settings.refinement_steps, settings.step_fraction
+    of_settings = str(settings.kkt), settings.regularization, settings.refinement_steps, settings.step_fraction
     return sizes, P.is_full, P.is_sparse, P.entries, *of_settings, settings.equilibrate

@@ -20,6 +20,11 @@ def decide(form: StandardForm, settings: Settings, is_kept: bool = False) -> Pla
     which gives the exact work and costs less than a factorization.  A small program that is solved once is not
     analyzed; if a solver `is_kept`, the cost of the analysis is not counted.
     """
+    if callable(settings.kkt):
+        return Plan(
+            "caller", "kkt is a function", False, "interior point", None, settings.refinement_steps,
+            settings.equilibrate, form.limit, settings.step_fraction, solver=settings.kkt,
+        )  # fmt: skip
     backend, reason, seconds = _backend(form, settings, is_kept)
     return Plan(
         backend, reason, settings.kkt == "auto", "interior point", settings.regularization, settings.refinement_steps,
@@ -29,7 +34,7 @@ def decide(form: StandardForm, settings: Settings, is_kept: bool = False) -> Pla
 
 def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Backend, str, dict[str, float]]:
     """Return the backend, the reason for it in words, and the predicted seconds of the backends compared."""
-    wanted = NAMES.get(settings.kkt)
+    wanted = NAMES.get(str(settings.kkt))
     if form.n == 0:  # BLAS refuses empty arrays.
         return "sparse", "there are no variables", {}
     if wanted == "low rank":

@@ -30,6 +30,8 @@ LARGE = 5_000  # most variables, or variables and rows, with which another run t
 
 def fallbacks(plan: Plan, form: StandardForm, iterations: int) -> Iterator[Plan]:
     """Yield the plans to try after `plan`, whose run with `form` failed after `iterations` iterations."""
+    if plan.backend == "caller":  # A failure of the caller's solver is for the caller to see.
+        return
     # The regularization stays in the KKT system, as in a proximal method: one step of refinement removes most of its
     # effect on a solution, but little of it in directions in which the exact system is singular.
     proximal = plan._replace(regularization=REGULARIZATION, refinement_steps=min(plan.refinement_steps, 1))

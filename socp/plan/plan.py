@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-Backend = Literal["dense", "sparse", "low rank"]
+Backend = Literal["dense", "sparse", "low rank", "caller"]
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -15,7 +16,7 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
-    backend : {"dense", "sparse", "low rank"}
+    backend : {"dense", "sparse", "low rank", "caller"}
         How the Newton systems are factored.
     reason : str
         Reason for the choice, in words.
@@ -42,6 +43,8 @@ class Plan(NamedTuple):
         Floating-point operations of a factorization.
     correctors : int
         Centrality correctors that an iteration may try.
+    solver : callable or None
+        Function of the caller that solves the Newton systems.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Plan(NamedTuple):
     what: str = ""
     flops: float = 0.0
     correctors: int = 0
+    solver: Callable[[Any], Any] | None = None
 
     def is_for_form_of(self, other: Plan) -> bool:
         """Return True if both plans equilibrate alike, so that one standard form serves both."""

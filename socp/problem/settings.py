@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Way = Literal["auto", "ldl", "dense", "lowrank"]
 WAYS = get_args(Way)
+KKTSolver = Callable[[Any], Callable[..., Any]]  # see `socp.problem.scaling.Scaling`
 
 
 class BatchSettings(TypedDict, total=False):
@@ -47,7 +48,7 @@ class ConeSettings(BatchSettings, total=False):
 
     verbose: bool
     callback: Callable[[Any], Any] | None
-    kkt: Way
+    kkt: Way | KKTSolver
     equilibrate: bool
     step_fraction: float
     regularization: float | None
@@ -114,9 +115,9 @@ def _callback(name: str, value: Any) -> Any:
     return value
 
 
-def _way(name: str, value: Any) -> str:
-    if not isinstance(value, str) or value not in WAYS:
-        raise ProgramError(f'{name} must be "auto", "ldl", "dense" or "lowrank", but {value!r} came')
+def _way(name: str, value: Any) -> Any:
+    if not callable(value) and (not isinstance(value, str) or value not in WAYS):
+        raise ProgramError(f'{name} must be "auto", "ldl", "dense", "lowrank" or a function, but {value!r} came')
     return value
 
 
@@ -142,9 +143,11 @@ class Settings:
     callback : callable, optional
         Called with each `Iterate`; a callback selects the interior-point method.  If it returns True or raises
         StopIteration, the solve stops as "interrupted".
-    kkt : {"auto", "ldl", "dense", "lowrank"}, default "auto"
+    kkt : {"auto", "ldl", "dense", "lowrank"} or callable, default "auto"
         How the Newton systems are solved; "auto" compares operation counts.  "lowrank" needs a dense P, or P =
         F F' + diag(d) as a `LowRank`, of any rank, with a bound or a positive entry of d for every variable.
+        A function of the `socp.problem.scaling.Scaling` of an iteration (`socp` only) returns solve(r1, r2, r3) ->
+        (dx, dy, dz) of P dx + A'dy + G'dz = r1, A dx = r2, G dx - W^2 dz = r3, exactly or nearly: solves are refined.
     equilibrate : bool, default True
         Ruiz equilibration of the data.
     step_fraction : float, default 0.99
@@ -188,7 +191,7 @@ class Settings:
     time_limit: float | None = field(default=None, metadata={"check": _seconds})
     verbose: bool = field(default=False, metadata={"check": _flag})
     callback: Callable[[Any], Any] | None = field(default=None, metadata={"check": _callback})
-    kkt: Way = field(default="auto", metadata={"check": _way})
+    kkt: Way | KKTSolver = field(default="auto", metadata={"check": _way})
     equilibrate: bool = field(default=True, metadata={"check": _flag})
     step_fraction: float = field(default=0.99, metadata={"check": _share})
     regularization: float | None = field(default=None, metadata={"check": _positive_or_none})
@@ -209,9 +212,16 @@ class Settings:
         self.__dict__.update(values)
 
     @property
-    def without_callback(self) -> Settings:
-        """The settings without the callback, which would keep alive all that it refers to."""
-        return self if self.callback is None else dataclasses.replace(self, callback=None)
+    def has_functions(self) -> bool:
+        """True if the callback or the KKT solver is a function of the caller."""
+        return self.callback is not None or callable(self.kkt)
+
+    @property
+    def without_functions(self) -> Settings:
+        """The settings without functions of the caller, which would keep alive all that they refer to."""
+        if not self.has_functions:
+            return self
+        return dataclasses.replace(self, callback=None, kkt="auto" if callable(self.kkt) else self.kkt)
 
     @property
     def tol_of_rays(self) -> float:
@@ -236,7 +246,7 @@ class Settings:
     def of_call(cls, named: Mapping[str, Any], function: str, known: Collection[str]) -> Settings:
         """Return the settings in the keyword arguments of `function`; raise TypeError for a name not in `known`.
 
-        Repeated arguments without a callback are looked up in a cache.
+        Repeated arguments without functions are looked up in a cache.
         """
         if not named:
             return DEFAULTS
@@ -244,7 +254,9 @@ class Settings:
             if name not in known:
                 hint = did_you_mean(name, known)
                 raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-        if named.get("callback") is None:  # A cached callback would keep alive all that it refers to.
+        if named.get("callback") is None and not callable(
+            named.get("kkt")
+        ):  # A cached function would keep alive all that it refers to.
             try:
                 return _kept(**named)
             except TypeError:  # An unhashable value is not a valid setting; `cls` raises ProgramError.
