@@ -204,9 +204,9 @@ class HybridCurves(OnPairs):
                 leaked_ratio.append(hybrid_leaked / bayes_leaked)
                 best_ratio.append(min(mean[HYBRID], hybrid_leaked) / min(mean[BAYES], bayes_leaked))
                 small.append(size <= SMALL)
-        places, small = len(excess), np.array(small)
+        places, are_small = len(excess), np.array(small)
         dramatic, leaked, favoured = (
-            float(np.mean(np.array(some)[small] <= DRAMATIC)) for some in (ratio, leaked_ratio, best_ratio)
+            float(np.mean(np.array(some)[are_small] <= DRAMATIC)) for some in (ratio, leaked_ratio, best_ratio)
         )
         return verdict_of(
             [

@@ -358,7 +358,8 @@ class Estimator:
         expected = vars(self).get("n_features_in_", matrix.shape[1] if by_hand is None else np.shape(by_hand)[-1])
         if matrix.shape[1] != expected:
             raise ValueError(
-                f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting {expected} features as input."
+                f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting {expected} features as "
+                "input."
             )
         return matrix
 

@@ -35,9 +35,9 @@ class NuSVC(MarginClassifier, MachineParameters, WeightParameters, WorkingSetPar
         \min_{w, b, \rho, \xi}\; \tfrac12 \|w\|^2 - \nu \rho \sum_i c_i + \sum_i c_i \xi_i
         \quad\text{s.t. } y_i (w^\top \phi(x_i) + b) \ge \rho - \xi_i,\; \xi \ge 0,\; \rho \ge 0
 
-    with c_i the weights of the samples and their classes.  At most the share nu of the samples is inside of the margin or on the wrong side,
-    at least the share nu are support vectors.  Divided by rho, the machine is `models.SVC` with C = 1 / rho;
-    the attributes describe the divided machine, for which f(x) = +-1 on the margin.
+    with c_i the weights of the samples and their classes.  At most the share nu of the samples is inside
+    of the margin or on the wrong side, at least the share nu are support vectors.  Divided by rho, the machine is
+    `models.SVC` with C = 1 / rho; the attributes describe the divided machine, for which f(x) = +-1 on the margin.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_refused(arguments, message):
 
 @pytest.mark.parametrize("n, m, p", [(2, 2, 1), (2, 0, 1), (16, 20, 6), (32, 64, 0), (32, 64, 6)])
 def test_arrays_are_solved_without_a_program(monkeypatch, n, m, p):
-    """A program of the shape of an earlier one is solved straight from the arrays, also if these are in other orders."""
+    """A program of the shape of an earlier one is solved straight from the arrays, also from arrays in other orders."""
     rng = np.random.default_rng(n + m)
     F, A, G = rng.normal(size=(n, n)), rng.normal(size=(p, n)), rng.normal(size=(m, n))
     P, q, b, h = F @ F.T + np.eye(n), rng.normal(size=n), 0.1 * rng.normal(size=p), np.ones(m)
