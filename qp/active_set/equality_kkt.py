@@ -43,7 +43,7 @@ class EqualityKKT(Structure):
     P_indptr, P_indices, P_data = integers(), integers(), floats()
     E_indptr, E_indices, E_data = integers(), integers(), floats()  # by rows
     indptr, indices, data = integers(), integers(), floats()  # A by rows
-    scale, below = floats(), floats()  # factors of the rows; regularization of the equalities
+    scale, E_scale, below = floats(), floats(), floats()  # factors of the rows; regularization of the equalities
     rho, corrects = number(), flag()  # `corrects`: each solve is followed by a correction
     base, rhs, residual = floats("n + p"), floats("n + p"), floats("n + p")
     z, row, change = floats("n + p"), floats("n + p"), floats("n + p")  # solutions: (x, y), of a row, a correction
@@ -124,13 +124,12 @@ def rows_of(A: sp.csr_array, rows: np.ndarray, variables: np.ndarray, n: int) ->
 def equality_kkt(P: sp.csc_array, E: sp.csr_array, A: sp.csr_array, proximal: float) -> tuple[EqualityKKT, LDL] | None:
     """Return K with its factors, and these; None if it cannot be factored.
 
-    rho is 0 if P is positive definite where E x = 0, else `proximal`, relative to the largest entry of P.
+    The rows of E have length one.  rho is 0 if P is positive definite where E x = 0, else `proximal`, relative to the
+    largest entry of P.
     """
     n, p = P.shape[0], E.shape[0]
     largest = float(np.abs(P.data).max(initial=0.0)) or 1.0
     no_cost = P.diagonal() <= 0.0
-    squares = np.zeros(p)
-    np.add.at(squares, np.repeat(np.arange(p), np.diff(E.indptr)), E.data**2)
     indptr, at = np.empty(n + p + 1, INT), np.empty(P.nnz + E.nnz + n + p, INT)
     data = np.empty(at.size)
     append_upper(P.indptr, P.indices, P.data, np.zeros(n), 0, indptr, at, data)
@@ -142,7 +141,7 @@ def equality_kkt(P: sp.csc_array, E: sp.csr_array, A: sp.csr_array, proximal: fl
         n=n, p=p, count=A.shape[0], factors=ldl.factors, P_indptr=P.indptr, P_indices=P.indices, P_data=P.data,
         E_indptr=E.indptr, E_indices=E.indices, E_data=E.data, indptr=A.indptr, indices=A.indices, data=A.data,
     )  # fmt: skip
-    unit = np.append(np.where(no_cost, largest, 0.0), -np.maximum(squares, 1.0) / largest)
+    unit = np.append(np.where(no_cost, largest, 0.0), np.full(p, -1.0 / largest))
     for static, rho in ((STATIC, 0.0), (DEPENDENT, 0.0), (DEPENDENT, proximal * largest)):
         kkt.rho, kkt.below, values = rho, -static * unit[n:], data[:size].copy()
         values[diagonal] += static * unit

@@ -42,6 +42,7 @@ from .equality_kkt import EqualityKKT, equality_kkt, find_z, rows_of
 from .rounds import EXACT
 from .small import STEPS, DualActiveSet, Workspace, answer_in, places_of
 
+SINGLE = 20  # a single program is looked at, which costs its analysis, if equalities leave 1/SINGLE of its variables
 REGULARIZED = 10.0  # a pivot of an equality up to this multiple of its regularization shows that it depends on others
 
 
@@ -127,9 +128,9 @@ def are_free(at: Ints, lower: Floats, upper: Floats) -> bool:
 @inner
 def take_sides(s: SparseProgram, l: Floats, u: Floats, lb: Floats, ub: Floats) -> None:
     """Write b, and the sides of the rows of the dual active set."""
-    own, b, first = s.work.batch, s.work.kkt.base[s.n :], s.sided.size
+    own, b, scale, first = s.work.batch, s.work.kkt.base[s.n :], s.work.kkt.E_scale, s.sided.size
     for k in range(s.equal.size):
-        b[k] = l[s.equal[k]]
+        b[k] = scale[k] * l[s.equal[k]]
     for k in range(s.given.size):
         b[s.equal.size + k] = lb[s.given[k]]
     for k in range(first):
@@ -156,10 +157,10 @@ def write_point(s: SparseProgram, lb: Floats, ub: Floats) -> None:
 @inner
 def write_multipliers(s: SparseProgram, y: Floats) -> None:
     """Write the multipliers of the rows and of the bounds: of the working set, and of the equalities from z."""
-    own, z, first = s.work.batch.y[0], s.work.kkt.z[s.n :], s.sided.size
+    own, z, scale, first = s.work.batch.y[0], s.work.kkt.z[s.n :], s.work.kkt.E_scale, s.sided.size
     y[:] = 0.0
     for k in range(s.equal.size):
-        y[s.equal[k]] = z[k]
+        y[s.equal[k]] = scale[k] * z[k]
     for k in range(s.given.size):
         y[s.m + s.given[k]] = z[s.equal.size + k]
     for k in range(first):
@@ -298,6 +299,8 @@ class SparseActiveSet(DualActiveSet):
             return None
         split, entries = Split(program), program.A.data.size + P.entries
         left = max(n - split.equal.size - split.given.size, 0)
+        if not solved and (SINGLE * left > n or not split.inner):
+            return None
         seconds = method_seconds(n, m, program.A.data.size, P.entries, solved=solved)
         best = min(seconds["interior point"], plan.expected if plan is not None else np.inf)
         expected = sparse_dual_seconds(n + split.equal.size, entries, left, split.inner, solved=solved)
@@ -305,13 +308,13 @@ class SparseActiveSet(DualActiveSet):
             return None
         given = StoredZeros(program).left_out(program)
         A = sp.csr_array(given.A)
-        E = rows_of(A, split.equal, split.given, n)
+        E, E_scale = scaled_rows(rows_of(A, split.equal, split.given, n))
         rows, scale = scaled_rows(rows_of(A, split.sided, split.bounded, n))
         found = equality_kkt(csc_with_entries(given.hessian), E, rows, PROXIMAL)
         if found is None:
             return None
         kkt, ldl = found
-        kkt.scale = scale
+        kkt.scale, kkt.E_scale = scale, E_scale
         expected = sparse_dual_seconds(ldl.nnz, entries, left, split.inner, solved=solved)
         if expected > best:
             return None

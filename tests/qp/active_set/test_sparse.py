@@ -138,3 +138,15 @@ def test_derivatives_of_its_answers():
     assert one.differentiable == other.differentiable
     np.testing.assert_allclose(one.l + one.u, other.l + other.u, atol=1e-5)
     np.testing.assert_allclose(one.q, other.q, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_of_the_rows_change_nothing(kind):
+    given, rng = KINDS[kind](np.random.default_rng(0)), np.random.default_rng(104)
+    units = 10.0 ** rng.integers(-3, 4, given.m)
+    l, u = units * given.l, units * given.u
+    program = qp.QuadraticProgram(given.P, given.q, sp.diags_array(units) @ given.A, l, u, given.lb, given.ub)
+    found, expected = over_equalities(program).find(False), over_equalities(given).find(False)
+    assert found.status is expected.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(expected.objective, rel=1e-8, abs=1e-8)
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-6 * (1.0 + np.abs(expected.x).max()))
