@@ -177,6 +177,24 @@ def test_an_error_is_told_with_its_arguments(grade, tmp_path):
     assert said.startswith("longest_step raises IndexError: no tail at ([") and said.count(", ") == 1
 
 
+def test_a_handout_has_no_solutions_and_a_key_draws_the_data(tmp_path):
+    folder = tmp_path / "out"
+    built = python(DOCS / "exercises" / "handout.py", "--key", "rye", "--to", folder, cwd=DOCS.parent)
+    assert built.returncode == 0, built.stderr
+    given = [path for path in (folder / "students").rglob("*") if path.is_file()]
+    assert len([path for path in given if path.parent.name == "stubs"]) == 12
+    assert not any("## Solutions" in path.read_text("utf-8") for path in given if path.suffix == ".md")
+    solved = {path.read_text("utf-8") for path in SOLUTIONS.values()}
+    assert not solved & {path.read_text("utf-8") for path in given}
+    kept = folder / "lecturer"
+    assert {path.read_text("utf-8") for path in (kept / "programs").iterdir()} == solved
+    assert len([*(kept / "course").iterdir()]) == len([*(folder / "students" / "course").iterdir()]) >= 20
+    mine = [DOCS / "exercises" / "grade.py", "--of", kept / "programs", "--key", "rye", "e04"]
+    run = python(*mine, cwd=DOCS.parent)
+    assert run.stdout.splitlines() == ["the data of the key", "e04_step_length: 10 of 10 points"]
+    assert python(DOCS / "exercises" / "handout.py", "--key", "a", "--to", folder, cwd=DOCS.parent).returncode != 0
+
+
 def test_students_of_each_exercise_are_many():
     assert len(RIGHT) >= 20 and sum(map(len, WRONG.values())) >= 40
     assert {number for number, _ in RIGHT} == {number for number, _ in WRONG} == set(STUBS)
