@@ -31,6 +31,7 @@ from ..margins.multipliers import ON_MARGIN, tell_apart
 from ..programs.explanations import explained_dual
 from ..programs.margins import dual_program
 from .descent import Descent
+from .path import ExplanationPath
 
 MOST_FORMED, MOST_FEATURES = 2000, 500  # sparse data with more rows and more features are solved by descent
 SPAN_TOL = 1e-12  # relative to the longest direction: shorter ones count as zero
@@ -204,6 +205,12 @@ class ExplainedMargin:
             )
         return answer
 
+    def path(self) -> ExplanationPath:
+        """Return the answers for all Q; C must be finite and the penalty the sum of delta."""
+        plain, P = self.machine(0.0), self.P
+        dense = P.F @ P.F.T + np.diag(P.d) if isinstance(P, qp.LowRank) else P
+        return ExplanationPath(dense, self.y, self.C, self.share, self.bias, plain.alpha, plain.intercept)
+
     def machine(self, Q: float) -> ExplainedMachine:
         """Return the machine for `Q`; raise an error if there is no answer, warn if it is poor."""
         products, rows, at, y = self.products, self.rows, self.at, self.y
@@ -232,6 +239,40 @@ class ExplainedMargin:
             b = intercept_of(left, y, kinds) if self.descent is None else self.descent.intercept(left)
         width = 1.0 / np.sqrt(squared) if squared > 0.0 else np.inf
         return ExplainedMachine(self, kinds, alpha, signed, multipliers, gaps, b, width, iterations, build)
+
+
+class Decisions:
+    """Decision values of one machine at the samples `where`, piecewise linear in Q."""
+
+    def __init__(self, margin: ExplainedMargin, where: np.ndarray) -> None:
+        pieces, signs = list(margin.path()), np.append(margin.y, np.ones(margin.at.size))
+        places = margin.products.places(margin.rows, margin.at)
+        self.starts = np.array([piece.Q for piece in pieces])
+        self.level, self.slope = (
+            margin.products.values(where, places, signs[:, None] * np.array(v).T).T + np.array(b)[:, None]
+            for v, b in (
+                ([piece.v0 for piece in pieces], [piece.b0 for piece in pieces]),
+                ([piece.v1 for piece in pieces], [piece.b1 for piece in pieces]),
+            )
+        )
+
+    def at(self, Q: np.ndarray) -> np.ndarray:
+        """Return the values, one row for each Q."""
+        piece = np.searchsorted(self.starts, Q, side="right") - 1
+        # no decision changes beyond the last piece's start
+        Q = np.where(piece == self.starts.size - 1, self.starts[-1], Q)
+        return np.asarray(self.level[piece] + Q[:, None] * self.slope[piece])
+
+    def crossings(self) -> np.ndarray:
+        """Return all Q > 0 at which a value may change its sign."""
+        ends = np.append(self.starts[1:], self.starts[-1])[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            zeros = -self.level / self.slope
+        inside = (zeros > self.starts[:, None]) & (zeros <= ends)
+        left, right = (self.at(Q) for Q in (self.starts[:-1], self.starts[1:]))
+        jumps = self.starts[1:][((left > 0.0) != (right > 0.0)).any(axis=1)]  # where b is not unique
+        found = np.concatenate([zeros[inside], jumps])
+        return found[found > 0.0]
 
 
 def sort_out_both(dual: MarginDual, solution: qp.Solution, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

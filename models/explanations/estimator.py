@@ -13,14 +13,15 @@ from ..base.answers import BuiltAnswer
 from ..base.groups import InterceptParameters, WeightParameters
 from ..base.multiclass import folds_of, spread, two_class_problems, winners
 from ..base.parameters import Positive, parameters
-from ..base.validation import check_number
+from ..base.validation import check_number, warn
 from ..kernels.kernel import KernelChoice, make_kernel
 from ..margins.expansion import KernelClassifier
 from ..margins.parameters import MachineParameters
-from .dual import ExplainedMachine, ExplainedMargin, Products
+from .dual import Decisions, ExplainedMachine, ExplainedMargin, Products
 from .given import distinct_folds, explained_examples
 
-SERIES = tuple(4.0 ** np.arange(-4, 5))
+SERIES = tuple(4.0 ** np.arange(-4, 5))  # the paper's, as factors of the mean alpha
+MOST_ON_PATH = 300  # samples and explanations of a machine whose path in Q is followed
 
 
 @parameters
@@ -52,9 +53,11 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         Price of a violated margin; ``inf`` forbids it.
     Q : float or "cv"
         Confidence in the explanations: 0 gives the plain support vector machine, ``inf`` perfect explanations.  "cv"
-        is the paper's rule: five-fold cross-validation chooses Q from a geometric series around the mean alpha of the
-        plain machine, since |lambda| <= Q; the smallest Q wins a tie.  It takes about twenty times as long as one Q.
-        If a class has only one distinct sample, Q is the middle of the series.
+        chooses Q by five-fold cross-validation.  The dual is piecewise linear in Q, so that for two classes, the sum
+        of delta, a finite C and up to 300 samples and explanations together all Q from 0 to inf are compared by the
+        exact path (`models.explanations.path`); else, or where rounding leads the path astray, 0, inf and the paper's
+        series.  Of equally good Q the median is taken, measured by Q / (Q + mean alpha).  If a class has only one
+        distinct sample, Q is the mean alpha.
     penalty
         Penalty of delta: its sum, or its sum of squares.
     kernel
@@ -63,8 +66,8 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
     explain : callable, optional
         Returns the explanations from X and y if `fit` gets none, as inside pipelines and searches.
     Q_series : array_like, optional
-        For "cv", factors of the mean alpha; 4^-4, ..., 4^4 by default.  With 0 among them the plain machine is a
-        candidate, and the choice where no other does better.
+        For "cv", the candidates in place of all Q, as factors of the plain machine's mean alpha, of which the smallest
+        wins a tie.  The paper has a geometric series, as 4^-4, ..., 4^4, since |lambda| <= Q.
     cv : int or iterable of (train, test)
         For "cv", the number of folds of distinct samples: equal samples with equal explanations are in one fold, since
         a copy among the training samples would reveal the one held out.  Neither copies in place of weights nor the
@@ -92,7 +95,8 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
     Q_ : float
         Q that was used; 0 if it was to be cross-validated, but there are no explanations.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
-        For "cv" with explanations: the values of Q that were tried, and their `scoring` on each fold.
+        For "cv" with explanations: the values of Q that were tried, and their `scoring` on each fold; by the path, one
+        Q of each interval in which no score changes.
 
     Examples
     --------
@@ -129,13 +133,12 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
             The explained examples, in any of the ways of `models.explained_examples`: a matrix, a mask of the
             important features, a list with None, one or several an example, or a callable.
         """
-        if isinstance(self.Q, str) and self.Q == "cv":
-            factors = np.asarray(SERIES if self.Q_series is None else self.Q_series, dtype=np.float64).ravel()
-            if factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any():
-                raise ValueError(f"Q_series must hold numbers of at least 0, but {self.Q_series!r} came")
-        else:
-            factors = np.empty(0)
+        is_chosen = isinstance(self.Q, str) and self.Q == "cv"
+        factors = None if self.Q_series is None else np.asarray(self.Q_series, dtype=np.float64).ravel()
+        if not is_chosen:
             check_number("Q", self.Q, 0.0)
+        elif factors is not None and (factors.size == 0 or not np.isfinite(factors).all() or (factors < 0.0).any()):
+            raise ValueError(f"Q_series must hold numbers of at least 0, but {self.Q_series!r} came")
         X, codes, weights, C = self._samples_to_fit(X, y, sample_weight)
         settings = self._engine_settings()
         self.kernel_ = make_kernel(self.kernel, X, weights, self.gamma, self.degree, self.coef0, True)
@@ -148,7 +151,9 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
             np.flatnonzero(weights > 0.0),
         )
         samples = _Samples(products, codes, C, weights, settings)
-        if factors.size == 0:
+        if kept.size == 0 and self.Q != 0.0:
+            warn(f"{type(self).__name__}: there are no explanations, so this is the support vector machine")
+        if not is_chosen:
             self.Q_ = float(self.Q)
         else:
             self.Q_ = self._choose(samples, used, factors, self._folds(X, V, codes, weights)) if kept.size else 0.0
@@ -171,20 +176,59 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         used, count = np.flatnonzero(weights > 0.0), check_number("cv", self.cv, 2, whole=True)
         return distinct_folds(X, V, self.owner_, codes, used, count)
 
-    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray, folds: list[Any]) -> float:
+    def _choose(self, samples: _Samples, used: np.ndarray, factors: np.ndarray | None, folds: list[Any]) -> float:
         """Return the Q that cross-validation chooses, and set `Q_candidates_` and `Q_scores_`."""
         margins = self._margins(samples, used)
         total = sum(margin.machine(0.0).alpha.sum() for margin in margins)
-        self.Q_candidates_ = total / sum(samples.weights[margin.rows].sum() for margin in margins) * np.sort(factors)
-        self.Q_scores_ = np.zeros((factors.size, len(folds)))
+        unit = float(total / sum(samples.weights[margin.rows].sum() for margin in margins)) or 1.0
+        if factors is None and folds and self._has_path(samples, used):
+            try:
+                return self._choose_on_path(samples, folds, unit)
+            except (ArithmeticError, np.linalg.LinAlgError):
+                pass  # rounding led the path astray
+        ends = [0.0, np.inf] if np.isfinite(self.C) else [0.0]
+        tried = np.sort([*SERIES, *ends] if factors is None else factors)
+        self.Q_candidates_ = np.where(np.isfinite(tried), unit * tried, np.inf)
+        self.Q_scores_ = np.zeros((tried.size, len(folds)))
         for f, (train, test) in enumerate(folds):
             margins = self._margins(samples, train)
             for c, Q in enumerate(self.Q_candidates_):
                 decisions = np.column_stack([margin.machine(Q).decisions(test) for margin in margins])
                 found = winners(decisions, self.classes_.size, self.multi_class)
                 self.Q_scores_[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
-        best = self.Q_scores_.mean(axis=1).round(12).argmax() if folds else factors.size // 2
-        return float(self.Q_candidates_[best])
+        if not folds:
+            return unit if factors is None else float(self.Q_candidates_[tried.size // 2])
+        means = self.Q_scores_.mean(axis=1).round(12)
+        best = np.flatnonzero(means == means.max())
+        return float(self.Q_candidates_[best[0] if factors is not None else best[best.size // 2]])
+
+    def _has_path(self, samples: _Samples, used: np.ndarray) -> bool:
+        is_small = used.size + np.isin(self.owner_, used).sum() <= MOST_ON_PATH
+        plain = self.penalty == "l1" and np.isfinite(self.C) and samples.products.kernel.is_semidefinite
+        return bool(is_small and plain and self.classes_.size == 2)
+
+    def _choose_on_path(self, samples: _Samples, folds: list[Any], unit: float) -> float:
+        """Return the Q that cross-validation chooses among all; ArithmeticError if rounding led a path astray."""
+        paths = [Decisions(self._margins(samples, train)[0], test) for train, test in folds]
+        edges = np.unique(np.concatenate([path.crossings() for path in paths]))
+        # the measure Q / (Q + unit) of an interval's ends, and one Q inside of it
+        ends = np.concatenate([[0.0], edges / (edges + unit), [1.0]])
+        middles = 0.5 * (ends[:-1] + ends[1:])
+        tried = unit * middles / (1.0 - middles)
+        scores = np.zeros((tried.size, len(folds)))
+        for f, (path, (_, test)) in enumerate(zip(paths, folds)):
+            for c, values in enumerate(path.at(tried)):
+                found = (values > 0.0).astype(np.int64)
+                scores[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
+        first = np.flatnonzero(np.append(True, (scores[1:] != scores[:-1]).any(axis=1)))
+        low, high = ends[first], np.append(ends[first[1:]], 1.0)
+        middles = 0.5 * (low + high)
+        self.Q_candidates_, self.Q_scores_ = unit * middles / (1.0 - middles), scores[first]
+        if first.size > 1:
+            self.Q_candidates_[[0, -1]] = 0.0, np.inf
+        means = self.Q_scores_.mean(axis=1).round(12)
+        measure = np.cumsum(np.where(means == means.max(), high - low, 0.0))
+        return float(self.Q_candidates_[np.searchsorted(measure, 0.5 * measure[-1])])
 
     def _scored(self, codes: np.ndarray, found: np.ndarray, weights: np.ndarray) -> float:
         """Return `scoring` of the predicted classes `found` for samples of the classes `codes`."""

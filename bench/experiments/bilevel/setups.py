@@ -36,6 +36,9 @@ FIRST: tuple[Task, Task] = (("atheism", "guns"), ("guns", "mideast"))
 CONSTANTS: dict[str, Any] = {"beta": 0.2, "phi": 0.01, "C1": 1.0, "C2": 1.0}
 """Constants of the bilevel classifier; C_3 is infinite."""
 
+UNUSED = 1000
+"""First seed of the draws on which constants are chosen."""
+
 Hyperplane = tuple[np.ndarray, float]
 
 SHARE_OF_TRAINING = 0.9

@@ -21,6 +21,7 @@ import numpy as np
 
 from models import SVC, ExplanationAugmentedSVC, MismatchKernel
 from models.base.multiclass import folds_of
+from models.explanations.estimator import SERIES
 
 from ...compare.tables import Table
 from ...data.sequences import promoters, splice_junctions
@@ -86,7 +87,7 @@ class Strings(Experiment):
         word, folds = kernel(), folds_of(5, (y[train] > 0).astype(int), np.ones(train.size))
         machines: dict[str, Any] = {"svm": SVC(C=C, kernel=word).fit(X[train], y[train])}
         for kind, kept in (("easvm", places[train]), ("random", elsewhere)):
-            machine = ExplanationAugmentedSVC(C=C, Q="cv", cv=folds, kernel=word)
+            machine = ExplanationAugmentedSVC(C=C, Q="cv", Q_series=SERIES, cv=folds, kernel=word)
             machines[kind] = machine.fit(X[train], y[train], explanations=kept)
         found: Result = {"tested": int(test.size)}
         for kind, machine in machines.items():

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 import qp
 from models import SVC, ExplanationAugmentedSVC
 from models.explanations import dual
+from models.explanations.estimator import SERIES
 from models.explanations.given import distinct_folds
 from tests.support.sparse_matrices import random_sparse
 from tests.support.svm_data import separable, two_classes, wine
@@ -142,7 +143,7 @@ def test_more_classes_and_weights_as_copies(multi_class, monkeypatch):
 def test_cross_validation_is_the_rule_of_the_paper():
     X, y = two_classes(60, 10, noise=1.0)
     mask = np.broadcast_to(np.arange(10) < 5, X.shape)
-    machine = ExplanationAugmentedSVC(Q="cv", tol=1e-9).fit(X, y, explanations=mask)
+    machine = ExplanationAugmentedSVC(Q="cv", Q_series=SERIES, tol=1e-9).fit(X, y, explanations=mask)
     plain = SVC(kernel="linear", tol=1e-9).fit(X, y)
     average = np.abs(plain.dual_coef_).sum() / y.size
     np.testing.assert_allclose(machine.Q_candidates_, average * 4.0 ** np.arange(-4, 5), rtol=1e-6)
@@ -173,14 +174,14 @@ def test_folds_are_of_distinct_samples_in_any_order():
     X, codes, told = np.ones((4, 2)), np.array([0, 0, 1, 1]), np.array([[1, 1], [1, 0], [0, 1], [0, 1]])
     assert folds_of(X, told, codes) == []
     assert len(folds_of(X, told[[0, 1, 1, 0]], codes)) == 2
-    machine = {"tol": 1e-10, "kernel": "rbf"}
+    machine = {"tol": 1e-10, "kernel": "rbf", "Q_series": SERIES}
     X, y = two_classes(40, 4)
     by_weight = ExplanationAugmentedSVC(**machine).fit(X, y, times, explanations=mask)
     by_copies = ExplanationAugmentedSVC(**machine).fit(X[which], y[which], explanations=mask[which])
     np.testing.assert_array_equal(by_weight.Q_scores_, by_copies.Q_scores_)
     assert by_weight.Q_ == pytest.approx(by_copies.Q_)
     in_turn = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
-    given = ExplanationAugmentedSVC(cv=in_turn, kernel="rbf").fit(X, y, explanations=mask)
+    given = ExplanationAugmentedSVC(cv=in_turn, kernel="rbf", Q_series=SERIES).fit(X, y, explanations=mask)
     part = ExplanationAugmentedSVC(Q=given.Q_candidates_[3], kernel="rbf", gamma=given.kernel_.gamma)
     score = part.fit(X[:20], y[:20], explanations=mask[:20]).score(X[20:], y[20:])
     assert given.Q_scores_.shape == (9, 2) and given.Q_scores_[3, 0] == score
@@ -233,9 +234,21 @@ def test_what_cannot_be_had_says_so():
     X, y = separable()
     with pytest.raises(ValueError, match="cannot be separated"):  # the separating feature is declared irrelevant
         ExplanationAugmentedSVC(C=np.inf, Q=np.inf).fit(X, y, explanations=np.arange(X.shape[1]) > 0)
-    alone = ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1], explanations=np.arange(X.shape[1]) > 0)
+    mask = np.arange(X.shape[1]) > 0
+    alone = ExplanationAugmentedSVC(Q_series=SERIES).fit(X[:3], [0, 0, 1], explanations=mask)
     assert alone.Q_ == alone.Q_candidates_[4] and alone.Q_scores_.shape == (9, 0)  # no folds to compare on
-    assert ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1]).Q_ == 0.0  # no candidate to choose
+    assert ExplanationAugmentedSVC().fit(X[:3], [0, 0, 1], explanations=mask).Q_ == pytest.approx(alone.Q_)
+
+
+@pytest.mark.parametrize("Q", ["cv", 1.0, np.inf])
+def test_without_explanations_it_says_that_it_is_the_plain_machine(Q):
+    X, y = separable()
+    with pytest.warns(UserWarning, match="no explanations, so this is the support vector machine"):
+        machine = ExplanationAugmentedSVC(Q=Q).fit(X, y)
+    np.testing.assert_allclose(machine.coef_, SVC(kernel="linear").fit(X, y).coef_, atol=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ExplanationAugmentedSVC(Q=0.0).fit(X, y)  # as it was asked for
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
