@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
@@ -17,9 +18,11 @@ from ..base.estimator import Classifier, warn_unconverged, warn_unless_good
 from ..base.groups import EngineParameters, SeedParameters, WeightParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.validation import as_generator, as_labels, as_weights, check_number, warn
+from ..explanations.given import distinct_folds, explained_examples
 from ..programs.bilevel import Constants, Samples
 from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
+from .choice import PRICES, TIED, UNBOUND, Choice, candidates, held_out_scores, priced
 from .feasibility import feasible_means, told_beta
 from .kernel import KernelSpace
 from .prior import GenerativePrior
@@ -31,8 +34,8 @@ UNITS = 1e6  # largest factor between the 1% and 99% quantiles of prior variance
 NO_PULL = 1e-6  # largest pull gamma_i (1 + |mu_i|) on w / |w| of a prior that does not bind
 MISSED = 1e-2  # largest residual of kappa_i = C3, relative to C3, of a converged answer
 NO_SLACK = 1e-9  # zeta up to this counts as zero
-SHARE = 0.9  # default beta, relative to the prior's largest beta
-UNBOUND = 0.2  # default beta without a prior, or if the prior's largest beta is zero or infinite
+FOLDS = 5  # of cross-validation
+RULES = "prior and samples", "prior alone", "samples alone"  # by (C1 = 0) - (C2 = 0)
 
 
 @dataclass(frozen=True)
@@ -91,22 +94,33 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     of the product of nu and w is linearized (`models.bilevel.radii`), so that the answer is stationary in nu as
     well.  Where Omega has a zero variance, mu = t.
 
+    Explanations of samples (Sun and DeJong 2005, as in `ExplanationAugmentedSVC`) are a second kind of knowledge in the
+    same program: Q sum_j delta_j with |w'(x_o(j) - v_j)| <= delta_j is added to (4.17).
+
     Parameters
     ----------
     prior : GenerativePrior, optional
         t_i, Omega_i and Sigma_i, in the units of X: Sigma = I says that every feature varies by 1 within a class.  By
         default `GenerativePrior.from_samples` of the training data, which are then used twice; the classifier then
         lies between a support vector machine and the linear discriminant.
-    beta : float or pair of float, optional
+    beta : float, pair of float or "cv"
         Number of standard deviations between the means and the hyperplane; zero only with C2 = inf.  A pair, the class
-        of the smaller label first, weighs the classes' errors differently.  By default 0.9 times
-        `GenerativePrior.largest_beta` of `prior`; 0.2 without a prior, or if the largest beta is zero or infinite.  A
-        small beta leaves the prior without effect.  `models.bilevel.elliptical` computes beta and phi from
-        probabilities.
+        of the smaller label first, weighs the classes' errors differently.  "cv", the default, chooses among 0.9, 0.6
+        and 0.3 times `GenerativePrior.largest_beta` by five-fold cross-validation, jointly with an open C2 and Q.  The
+        samples alone (a support vector machine) and the prior alone are candidates, too.  Of equally good candidates
+        the first is taken: beta = 0.9 of its largest, C2 = 3, Q = C1.  This one is also taken if a class has only one
+        distinct sample; without a prior beta is 0.2 and C2 is 3.  `models.bilevel.elliptical` computes beta and phi
+        from probabilities.
     phi
         Largest distance of the means from t, in units of Omega^(1/2).
-    C1, C2, C3 : float, default 1.0, 3.0, inf
-        Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance).
+    C1, C2, C3 : float, default 1.0, "cv", inf
+        Prices of xi (samples), zeta (the prior's constraints) and nu (the means' distance); "cv" for C2 chooses among
+        3, 30 and 0.5 as `beta` does.
+    Q : float or "cv"
+        Price of a deviation from the explanations: 0 leaves them out, inf makes them perfect.  "cv" chooses among C1,
+        inf and 0 as `beta` does.
+    explain : callable, optional
+        Returns the explanations from X and y if `fit` gets none.
     kernel : Kernel, callable or {"rbf", "poly"}, optional
         Kernel in whose feature space w lies; `prior` must be a `models.bilevel.kernel.KernelPrior`.  `coef_`, `means_`
         and `prior_` are in an orthonormal basis of the span of the samples' features and t.
@@ -140,8 +154,14 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         Rounds of the best start.
     n_iter_ : int
         Number of rounds of the best start.
-    prior_, beta_ : GenerativePrior and float or pair of float
-        The prior and beta that `fit` used.
+    prior_, beta_, C2_, Q_ : GenerativePrior, float or pair of float, float, float
+        The prior, beta, C2 and Q that `fit` used.
+    choice_ : {"prior and samples", "samples alone", "prior alone"}
+        What `fit` used.
+    choices_, scores_ : list of Choice, ndarray of shape (choices, folds)
+        Candidates of cross-validation, and their share of right answers on each fold.
+    deviation_ : ndarray, shape (explanations,)
+        w'(x_o(j) - v_j), of absolute value delta_j.
     gamma_ : ndarray, shape (2,)
         Multipliers of (4.20) and (4.21).  If one is zero, the prior of its class does not bind.
     binding_ : str
@@ -161,56 +181,73 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     _multiclass = False
 
     prior: GenerativePrior | None = None
-    beta: Any = None
+    beta: Any = "cv"
     phi: NonNegative = 0.01
     C1: Positive = 1.0
-    C2: Positive = 3.0
+    C2: Any = "cv"
     C3: Positive = math.inf
     _: KW_ONLY
+    Q: Any = "cv"
+    explain: Any = None
     kernel: Any = None
     max_iter: Count = 100
     tol: NonNegative = 1e-6
     solver_tol: float = 1e-9
     n_init: Count = 1
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BilevelClassifier:
-        """Fit to samples with two labels; `sample_weight` multiplies C1."""
-        constants = self._constants(UNBOUND if self.beta is None else self.beta)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> BilevelClassifier:
+        """Fit to samples with two labels.
+
+        Parameters
+        ----------
+        sample_weight : array_like, shape (samples,), optional
+            Factors of C1, and of Q for the sample's explanations.
+        explanations : optional
+            The explained examples in any of the ways of `models.explained_examples`.
+        """
+        given = self._constants(*self._given())
         X = self._matrix_to_fit(X)
         codes = self._labels_to_fit(y, X.shape[0])
         weights, weighed = as_weights(sample_weight, X.shape[0]), self._weights_to_fit(sample_weight, codes)
-        kept = weights > 0.0
-        used = X if kept.all() else X[kept]
-        self.space_ = None if self.kernel is None else KernelSpace(self.kernel, used, weights[kept], self.prior)
+        kept = np.flatnonzero(weights > 0.0)
+        V, owner = explained_examples(self.explain if explanations is None else explanations, X, y)
+        V, owner = (part[weights[owner] > 0.0] for part in (V, owner))
+        used = X if kept.size == X.shape[0] else X[kept]
+        self.space_ = None if self.kernel is None else KernelSpace(self.kernel, used, V, weights[kept], self.prior)
         self.prior_ = self.space_.prior if self.space_ else self._prior(used, codes[kept], weights[kept])
-        if self.beta is None and self.prior is not None:
-            largest = self.prior_.largest_beta()
-            constants = replace(constants, beta=SHARE * largest if 0.0 < largest < math.inf else UNBOUND)
-        self.beta_ = constants.beta
-        samples = Samples(self._features(used), 2.0 * codes[kept] - 1.0, weighed[kept])
-        point = self._alternate(samples, constants)
+        samples = self._with_explanations(X, V, owner, codes, weights, weighed, kept)
+        chosen = self._choose(given, samples, X, V, owner, codes, kept)
+        self.beta_, self.C2_, self.Q_ = chosen.constants.beta, chosen.constants.C2, chosen.Q
+        self._chosen = chosen.constants
+        point = self._alternate(priced(samples, chosen.Q), chosen.constants)
         self.coef_, self.intercept_ = point.w[None, :], np.array([point.b])
         self.means_, self.zeta_, self.nu_ = point.mu, point.zeta, point.nu
         self.xi_ = np.maximum(0.0, 1.0 - (2.0 * codes - 1.0) * self._decide(X))
+        self.deviation_ = np.zeros(0) if samples.D is None else np.asarray(samples.D @ point.w)
         self.objective_ = point.objective
-        self.binding_ = self._binding(constants)
+        self.choice_ = RULES[(chosen.constants.C1 == 0.0) - (chosen.constants.C2 == 0.0)]
+        self.binding_ = self._binding(chosen.constants)
+        if self.prior is None and samples.D is None and not self.gamma_.any():
+            warn(f"{type(self).__name__}: there is no prior, and the answer is that of a support vector machine")
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return w'x + b of every sample, positive on the side of the second class."""
         return self._decide(self._matrix_to_predict(X))
 
-    def certificate(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
+    def certificate(self, X: Any, y: Any, sample_weight: Any = None, *, explanations: Any = None) -> Certificate:
         """Return the multipliers of Theorem 4.2 at the answer, and the residuals of its stationarity conditions.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, explanations
             The arguments of `fit`.
         """
-        samples = self._samples_again(X, y, sample_weight)
+        if self._chosen.C1 == 0.0:
+            raise ProgramError("the prior alone was chosen, whose hyperplane is not an answer of (4.17)")
+        samples = self._samples_again(X, y, sample_weight, explanations)
         w, b = self.coef_[0], float(self.intercept_[0])
-        return certify(samples, self.prior_, self._constants(self.beta_), w, b, self.means_, self.nu_)
+        return certify(samples, self.prior_, self._chosen, w, b, self.means_, self.nu_)
 
     def error_bound(self, X: Any, y: Any, delta: float = 0.05) -> Bound:
         """Return the bound of Corollary 6.3: `bounds.prior_error` with the margin and the radius of the samples.
@@ -231,20 +268,61 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
         Bound
             Its `details` hold gamma and R; its `failing` lists the assumptions of the theorem that do not hold.
         """
-        samples, constants = self._samples_again(X, y, None), self._constants(self.beta_)
+        samples, constants = self._samples_again(X, y, None), self._chosen
         w, b = self.coef_[0], float(self.intercept_[0])
         point = evaluate(samples, self.prior_, constants, w, b, self.means_, self.nu_)
         return fitted_error(samples, self.prior_, constants, point, delta, self._matrix_to_predict(X))
 
-    def _samples_again(self, X: Any, y: Any, sample_weight: Any) -> Samples:
+    def _samples_again(self, X: Any, y: Any, sample_weight: Any, explanations: Any = None) -> Samples:
         """Return the samples of `fit`, rebuilt from its arguments; raise ProgramError if the labels differ."""
         X = self._matrix_to_predict(X)
         classes, codes = as_labels(y, X.shape[0], type(self).__name__)
         if classes.tolist() != self.classes_.tolist():
             raise ProgramError(f"y must be that of fit, with {self.classes_.tolist()}, but {classes.tolist()} came")
-        kept = as_weights(sample_weight, codes.size) > 0.0
-        weighed = self._weights_to_fit(sample_weight, codes)[kept]
-        return Samples(self._features(X[kept]), 2.0 * codes[kept] - 1.0, weighed)
+        weights, weighed = as_weights(sample_weight, codes.size), self._weights_to_fit(sample_weight, codes)
+        V, owner = explained_examples(self.explain if explanations is None else explanations, X, y)
+        V, owner = (part[weights[owner] > 0.0] for part in (V, owner))
+        return priced(
+            self._with_explanations(X, V, owner, codes, weights, weighed, np.flatnonzero(weights > 0.0)), self.Q_
+        )
+
+    def _with_explanations(
+        self, X: Any, V: Any, owner: np.ndarray, codes: np.ndarray, weights: np.ndarray, weighed: np.ndarray,
+        kept: np.ndarray,
+    ) -> Samples:  # fmt: skip
+        """Return the samples `kept` with their explanations, Q holding the weights of these."""
+        told = (self._features(X[owner]) - self._features(V), weights[owner]) if owner.size else (None, None)
+        return Samples(self._features(X[kept]), 2.0 * codes[kept] - 1.0, weighed[kept], *told)
+
+    def _given(self) -> tuple[Any, Any]:
+        """Return beta and C2, with the usual values in place of "cv"; refuse other words and a bad Q."""
+        if not _is_open(self.Q):
+            check_number("Q", self.Q, 0.0)
+        beta, C2 = (usual if _is_open(one) else one for one, usual in ((self.beta, UNBOUND), (self.C2, PRICES[0])))
+        return beta, check_number("C2", C2, 0.0, open_low=True)
+
+    def _choose(
+        self, given: Constants, samples: Samples, X: Any, V: Any, owner: np.ndarray, codes: np.ndarray, kept: np.ndarray
+    ) -> Choice:
+        """Return the choice of cross-validation, and set `choices_` and `scores_`."""
+        is_open = _is_open(self.beta), _is_open(self.C2), _is_open(self.Q)
+        found = candidates(given, is_open, self.prior_, self.prior is not None, samples.D is not None)
+        if not is_open[2]:
+            found = [one._replace(Q=float(self.Q) if samples.D is not None else 0.0) for one in found]
+        folds = distinct_folds(X, V, owner, codes, kept, FOLDS) if len(found) > 1 else []
+        place = np.zeros(codes.size, dtype=np.int64)
+        place[kept] = np.arange(kept.size)
+        folds = [(place[train], place[test]) for train, test in folds]
+        trial = copy.copy(self)
+        trial.n_init, trial.verbose = 1, 0
+
+        def decide(part: Samples, choice: Choice, rows: Any) -> np.ndarray:
+            point = trial._alternate(priced(part, choice.Q), choice.constants)
+            return np.asarray(rows @ point.w).ravel() + point.b
+
+        self.choices_, self.scores_ = found, held_out_scores(decide, samples, place[owner], found, folds)
+        best = self.scores_.mean(axis=1).round(TIED).argmax() if folds else 0
+        return found[int(best)]
 
     def _features(self, X: Any) -> Any:
         return self.space_(X) if self.space_ else X
@@ -252,9 +330,9 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
     def _decide(self, X: Any) -> np.ndarray:
         return np.asarray(self._features(X) @ self.coef_[0]).ravel() + self.intercept_[0]
 
-    def _constants(self, beta: Any) -> Constants:
+    def _constants(self, beta: Any, C2: float) -> Constants:
         self._check_fields()
-        constants = Constants(_checked_beta(beta), *map(float, (self.phi, self.C1, self.C2, self.C3)))
+        constants = Constants(_checked_beta(beta), *map(float, (self.phi, self.C1, C2, self.C3)))
         if min(constants.betas) == 0.0 and math.isfinite(constants.C2):
             raise ProgramError("beta must be above 0 with a finite C2: (4.20) divides by it. Give C2 = inf")
         if not math.isfinite(max(constants.betas)) or not math.isfinite(constants.phi):
@@ -286,9 +364,11 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
 
     def _alternate(self, samples: Samples, constants: Constants) -> Point:
         """Return the best answer of all starts, and set the attributes that describe it."""
+        if constants.C1 == 0.0:
+            return self._of_prior(samples, constants)
         settings = {**self._limits(), "tol": self.solver_tol, "verbose": self._inner_verbosity() > 0}
-        coordinates = choose_coordinates(samples.X, self.prior_, 4 if math.isfinite(constants.C3) else 2)
-        step = HyperplaneStep(coordinates, samples, constants, **settings)
+        coordinates = choose_coordinates(samples.rows, self.prior_, 4 if math.isfinite(constants.C3) else 2)
+        step = HyperplaneStep(coordinates, samples, constants, (constants.C2 > 0.0,) * 2, **settings)
         objectives = np.full(int(self.n_init), np.nan)
         best: _Run | None = None
         for k, start in enumerate(self._starts(coordinates, constants)):
@@ -316,6 +396,15 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             )
         warn_unless_good(type(self).__name__, self.solution_)
         return best.point
+
+    def _of_prior(self, samples: Samples, constants: Constants) -> Point:
+        """Return the prior's own hyperplane, and set the attributes as `_alternate` does."""
+        w, b, self.program_, self.solution_ = self.prior_.hyperplane(tol=self.solver_tol, **self._limits())
+        mu, nu = farthest_means(self.prior_, replace(constants, C3=math.inf), w, b)
+        point = evaluate(samples, self.prior_, constants, w, b, mu, nu)
+        self.objectives_, self.trace_, self.n_iter_ = np.array([point.objective]), [], 0
+        self.gamma_ = np.zeros(2)
+        return point
 
     def _starts(self, coordinates: Features | Span, constants: Constants) -> Iterator[np.ndarray]:
         """Yield the means to start from: t, then means that are farthest from hyperplanes of random directions."""
@@ -387,6 +476,10 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
 
     def _binding(self, constants: Constants) -> str:
         """Set `gamma_` to zero where it is zero up to rounding; return a sentence that says whether the prior binds."""
+        if constants.C1 == 0.0:
+            return "the prior alone gave the most right answers on held-out samples"
+        if constants.C2 == 0.0:
+            return "the samples alone gave the most right answers on held-out samples: the prior is left out"
         pull = self.gamma_ * (1.0 + np.linalg.norm(self.means_, axis=1))
         self.gamma_ = np.where(pull > NO_PULL, self.gamma_, 0.0)
         if self.gamma_.any():
@@ -403,3 +496,7 @@ def _checked_beta(beta: Any) -> float | tuple[float, float]:
         first, second = (check_number(f"beta[{i}]", one, low=0.0) for i, one in enumerate(beta))
         return first, second
     return float(check_number("beta", beta, low=0.0))
+
+
+def _is_open(value: Any) -> bool:
+    return isinstance(value, str) and value == "cv"

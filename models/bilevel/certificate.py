@@ -7,6 +7,8 @@ s_i (w'mu_i + b) - beta |Sigma_i^(1/2) w| >= 0 and kappa_i of |Omega_i^(-1/2) (m
     0 = sum_i alpha_i y_i + sum_i gamma_i s_i
     gamma_i s_i Omega_i w = kappa_i (mu_i - t_i) / (phi + nu_i),   kappa_i = gamma_i |Omega_i^(1/2) w|
 
+Explanations add sum_j lambda_j d_j to the first sum, |lambda_j| <= Q_j, attained where w'd_j is not zero.
+
 (theorem A.4 prints lambda_(A.6) for the last one's multiplier, which is lambda'_(A.9) lambda_(A.6)).  With slacks
 alpha_i <= C_1 and gamma_i <= C_2 / beta, attained where a slack is positive.
 
@@ -24,6 +26,7 @@ from scipy.optimize import lsq_linear
 
 from socp import ProgramError
 
+from ..base.validation import as_dense
 from ..programs.bilevel import SIDES, Constants, Samples
 
 if TYPE_CHECKING:
@@ -45,6 +48,7 @@ class Certificate:
     balance: float  # |sum alpha_i y_i + sum gamma_i s_i|
     means: float  # max_i |gamma_i s_i Omega_i w - kappa_i (mu_i - t_i) / (phi + nu_i)|
     infeasibility: float  # largest violation of a hard constraint
+    explanations: np.ndarray  # shape (explanations,): lambda
     radii: float  # largest kappa_i - C_3 (absolute where nu_i > 0), the negative slope of the objective in nu_i
 
     @property
@@ -87,9 +91,18 @@ def certify(
     held = signs[:, None] * np.column_stack([near, np.ones(signs.size), np.zeros((signs.size, 2))])
     columns = np.vstack([held, gradients[rows[rows >= y.size] - y.size]])
     target = np.concatenate([w / length, [0.0], constants.C3 * grown if grown.any() else grown])
+    D, gaps = np.zeros((0, w.size)), np.zeros(0)
+    if samples.D is not None:
+        D = as_dense(samples.D)
+        gaps = D @ w
+    most = np.zeros(0) if samples.D is None else np.asarray(samples.Q)
+    away = (np.abs(gaps) > ACTIVE) & np.isfinite(most)
+    columns = np.vstack([columns, np.hstack([D, np.zeros((gaps.size, 3))])])
+    sides = [np.where(away, -np.sign(gaps) * np.where(away, most, 0.0), side * most) for side in (-1.0, 1.0)]
     found = np.zeros(high.size)
-    found[rows] = _bounded(columns.T, target, low[rows], high[rows])
-    left = target - columns.T @ found[rows]
+    multipliers = _bounded(columns.T, target, np.append(low[rows], sides[0]), np.append(high[rows], sides[1]))
+    found[rows], explanations = np.split(multipliers, [rows.size])
+    left = target - columns.T @ multipliers
     gamma = found[-2:]
     kappa = gamma * reach
     off = [
@@ -98,12 +111,12 @@ def certify(
         if constants.phi + nu[i] > 0.0
     ]
     missed = (constants.C1, margins), (constants.C2, surplus)
-    hard = np.concatenate([np.where(np.isinf(C), -left_over, 0.0) for C, left_over in missed])
+    hard = np.concatenate([*(np.where(np.isinf(C), -rest, 0.0) for C, rest in missed), np.abs(gaps) * np.isinf(most)])
     return Certificate(
         found[:-2], gamma, kappa,
         float(np.linalg.norm(left[:-3])), abs(float(left[-3])),
         max((float(np.linalg.norm(part)) for part in off), default=0.0), max(float(hard.max()), 0.0),
-        radii_missed(constants, kappa, nu),
+        explanations, radii_missed(constants, kappa, nu),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from socp import ProgramError
 
@@ -58,15 +59,20 @@ class KernelPrior:
 
 
 class KernelSpace:
-    """Coordinates in the span of samples' features and of the prior's means; `prior` is expressed in them."""
+    """Coordinates in the span of features of samples and explained examples V, and of the prior's means.
 
-    def __init__(self, kernel: Any, X: Any, weights: np.ndarray, prior: Any) -> None:
+    `prior` is expressed in these coordinates.
+    """
+
+    def __init__(self, kernel: Any, X: Any, V: Any, weights: np.ndarray, prior: Any) -> None:
         n = prior.points.shape[1] if isinstance(prior, KernelPrior) else type(prior).__name__
         if n != X.shape[1]:
             raise ProgramError(f"prior must be a KernelPrior of {X.shape[1]} features for a kernel, but {n} came")
         self.kernel, self.samples, self.source = make_kernel(kernel, X, weights), X, prior
+        if V.shape[0]:
+            self.samples = sp.vstack([X, V], format="csr") if sp.issparse(X) else np.vstack([X, V])
         means = prior.shares @ self._products(prior.points)
-        values, vectors = np.linalg.eigh(np.vstack([self._products(X), means]))
+        values, vectors = np.linalg.eigh(np.vstack([self._products(self.samples), means]))
         kept = values > RANK * values[-1]
         if values[0] < -1e-8 * values[-1]:
             raise ProgramError(f"kernel must be positive semidefinite, but its matrix has the eigenvalue {values[0]:g}")

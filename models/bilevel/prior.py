@@ -123,6 +123,23 @@ class GenerativePrior:
         least = solution.objective / scale
         return 1.0 / least if least > 1e-9 / scale else np.inf
 
+    def hyperplane(self, **settings: Any) -> tuple[np.ndarray, float, socp.ConeProgram, socp.Solution]:
+        r"""Return the w and b of `largest_beta`, which know no samples, the program of w, and its solution.
+
+        The means t have values of -1 and 1 if both Sigma are equal.  ProgramError is raised if the means are equal.
+        """
+        d = self.t[1] - self.t[0]
+        if not d.any():
+            raise ProgramError("the prior's means t are equal: it has no hyperplane")
+        scale = float(np.linalg.norm(d))
+        p = minimax_program(d / scale, [S.root_matrix() for S in self.Sigma])
+        solution = uninterrupted(socp.solve(program := p.program(), **settings))
+        w = 2.0 / scale * solution.x[p.w]
+        below, above = self.t @ w
+        first, second = (S.length(w) for S in self.Sigma)
+        share = first / (first + second) if first + second > 0.0 else 0.5
+        return w, -float(below + share * (above - below)), program, solution
+
     def __repr__(self) -> str:
         kinds = (f"{name}: {a.kind} and {b.kind}" for name, (a, b) in (("Omega", self.Omega), ("Sigma", self.Sigma)))
         return f"GenerativePrior(n={self.n}, {', '.join(kinds)})"

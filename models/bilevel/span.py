@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import qr
 
 from ..base.validation import as_dense
 from .prior import GenerativePrior
 
 MOST_SHARE = 0.5  # largest size of a basis that pays, relative to the number of features
 MOST_SPARSE = 500  # most sparse documents for which a basis makes the engine faster
+INDEPENDENT = 1e-12  # relative to the longest row: what is left of a row that counts as independent of others
 MOST_DENSE = 2e7  # most numbers in the dense basis of sparse documents
 
 
@@ -95,6 +97,13 @@ class Span:
         for group, Q, start, end in zip(self.groups, self.bases, self.starts, self.starts[1:]):
             w[group] = u[start:end] if Q is None else Q @ u[start:end]
         return w
+
+
+def row_basis(D: Any) -> np.ndarray:
+    """Return orthonormal rows that span the rows of D."""
+    Q, R, _ = qr(as_dense(D).T, mode="economic", pivoting=True)
+    sizes = np.abs(R.diagonal())
+    return np.asarray(Q[:, sizes > INDEPENDENT * max(sizes.max(initial=0.0), 1e-300)].T)
 
 
 def choose_coordinates(X: Any, prior: GenerativePrior, vectors: int = 2) -> Features | Span:

@@ -25,7 +25,7 @@ from ..programs.bilevel import (
 )
 from .prior import GenerativePrior
 from .radii import Directions
-from .span import Features, Span
+from .span import Features, Span, row_basis
 
 NONE = np.zeros(2)  # nu = 0
 SHARPER = 0.1  # tolerance of `curved_program`, relative to the tolerance of step 1
@@ -56,6 +56,8 @@ def evaluate(
     objective, prices = float(np.linalg.norm(w)), (constants.C1, constants.C2, constants.C3)
     for C, violation in zip(prices, (samples.weights @ xi, zeta.sum(), np.sum(nu))):
         objective += C * float(violation) if math.isfinite(C) else 0.0
+    if samples.may_deviate:
+        objective += float(samples.Q @ np.abs(samples.D @ w))
     return Point(w, b, mu, xi, zeta, np.asarray(nu, dtype=np.float64), objective)
 
 
@@ -71,7 +73,10 @@ class HyperplaneStep:
         **settings: Any,
     ) -> None:
         self.coordinates, self.constants, self.settings = coordinates, constants, settings
-        self.samples = replace(samples, X=coordinates.documents)
+        m, rows = samples.X.shape[0], coordinates.documents
+        D = rows[m:] if samples.D is not None else None
+        D = row_basis(D) if D is not None and not samples.may_deviate else D
+        self.samples = replace(samples, X=rows[:m], D=D)
         self.kept = [i for i in (0, 1) if kept[i]]
         self.free = math.isfinite(constants.C3) and coordinates.vectors == 4
         self.solver: socp.Solver | None = None
@@ -105,8 +110,10 @@ class HyperplaneStep:
         return self.coordinates.weights(x[p.w]), float(x[p.b][0]), solution
 
     def multipliers(self, solution: socp.Solution) -> np.ndarray:
-        """Return the multipliers of (4.20) and (4.21)."""
-        return solution.z[self.prior.rows]
+        """Return the multipliers of (4.20) and (4.21), zero of a class that is not kept."""
+        found = np.zeros(2)
+        found[self.kept] = solution.z[self.prior.rows]
+        return found
 
     def sharpen(self, length: float) -> tuple[np.ndarray, float, socp.Solution] | None:
         """Return the hyperplane from `curved_program`, which has the minimizer of step 1; None if w is zero."""

@@ -14,6 +14,11 @@
 With a finite C_3 step 1 chooses nu, too: mu_i moves on by s_i nu_i g_i, g_i = Omega_i w / ||Omega_i^(1/2) w|| of the
 last round, at the cost C_3 (nu_1 + nu_2), and the left sides of the prior's rows gain nu_i g_i'w (`gain_cone`).
 
+Explanations of samples (Sun and DeJong 2005) join step 1 with d_j = x_o(j) - v_j, so that both kinds of knowledge are
+in one program:
+
+    + sum_j Q_j delta_j   s.t.   |w'd_j| <= delta_j,   or w'd_j = 0 for infinite Q
+
 An infinite C leaves its slacks out.  When Sigma_i = sigma^2 I, r_i is sigma rho and costs no cone; equal Sigmas share
 one.  With mu_i = t_i + R_i'v_i and R_i'R_i = Omega_i, a zero variance in step 2 needs no inverse.
 """
@@ -53,11 +58,25 @@ class Constants:
 
 @dataclass(frozen=True)
 class Samples:
-    """Documents (m, n), their labels -1 and 1, and their weights, which multiply C_1."""
+    """Documents (m, n), their labels -1 and 1, their weights, which multiply C_1, and their explanations."""
 
     X: Any
     y: np.ndarray
     weights: np.ndarray
+    D: Any = None  # the d_j, shape (explanations, n), or None
+    Q: Any = None  # shape (explanations,): all finite, or all infinite
+
+    @property
+    def rows(self) -> Any:
+        """X, and below it D."""
+        if self.D is None:
+            return self.X
+        return sp.vstack([self.X, self.D], format="csr") if sp.issparse(self.X) else np.vstack([self.X, self.D])
+
+    @property
+    def may_deviate(self) -> bool:
+        """Whether there are explanations that w need not obey exactly."""
+        return self.D is not None and bool(np.isfinite(self.Q).all())
 
 
 def hyperplane_program(
@@ -74,13 +93,21 @@ def hyperplane_program(
     cones, scale = _radii(roots)
     scale = -beta[:, None] * scale[list(kept)]
     soft, radii = s.size * math.isfinite(C2), s.size * free
-    p = socp.Blocks(w=k, b=1, rho=1, r=len(cones), xi=m * math.isfinite(C1), zeta=soft, nu=radii, gain=radii)
-    p.minimize(rho=1.0, xi=C1 * samples.weights, zeta=C2, nu=constants.C3)
+    told = samples.D.shape[0] if samples.may_deviate else 0
+    sizes = {"r": len(cones), "xi": m * math.isfinite(C1), "zeta": soft, "nu": radii, "gain": radii, "delta": told}
+    p = socp.Blocks(w=k, b=1, rho=1, **sizes)
+    p.minimize(rho=1.0, xi=C1 * samples.weights, zeta=C2, nu=constants.C3, delta=samples.Q if told else 0.0)
     # y_i (w'x_i + b) >= 1 - xi_i
     p.at_least(1.0, w=sp.diags_array(y) @ sp.csr_array(samples.X), b=y, xi=1.0)
     # s_i (w'mu_i + b) + gain_i >= beta (r_i - zeta_i)
     prior = p.at_least(0.0, w=s[:, None] * mu, b=s, rho=scale[:, 0], r=scale[:, 1:], zeta=beta, gain=1.0)
     p.bounds(xi=(0.0, None), zeta=(0.0, None), nu=(0.0, None))
+    # |w'd_j| <= delta_j, or w'd_j = 0
+    if told:
+        p.at_least(0.0, w=samples.D, delta=1.0)
+        p.at_least(0.0, w=-samples.D, delta=1.0)
+    elif samples.D is not None:
+        p.equal(0.0, w=samples.D)
     # rho >= ||w||,  r_j >= ||Sigma_j^(1/2) w||
     p.cone("rho", w=1.0)
     for j, root in enumerate(cones):
@@ -112,7 +139,7 @@ def curved_program(program: socp.ConeProgram, blocks: socp.Blocks, length: float
     c[blocks.rho] = BOUNDING
     curvature[blocks.w] = (1.0 - BOUNDING) / length
     P = sp.csc_array(sp.diags_array(curvature))
-    return socp.ConeProgram(c=c, G=program.G, h=program.h, cones=program.cones, P=P)
+    return socp.ConeProgram(c=c, A=program.A, b=program.b, G=program.G, h=program.h, cones=program.cones, P=P)
 
 
 def gain_cone(g: np.ndarray, a: float, k: float, place: int, classes: int) -> dict[str, Any]:

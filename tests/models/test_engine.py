@@ -34,7 +34,7 @@ SPARSE_DUALS = {
     "ExplanationAugmentedSVC": ExplanationAugmentedSVC(kernel="linear", explain=first_features, Q=1.0),
     "ExplanationAugmentedSVC, squares": ExplanationAugmentedSVC(explain=first_features, Q=1.0, penalty="l2"),
     "ExplanationAugmentedSVC, chosen Q": ExplanationAugmentedSVC(
-        explain=first_features, Q="cv", penalty="l2", gamma=1.0
+        explain=first_features, Q="cv", Q_series=(0.1, 1.0, 10.0), penalty="l2", gamma=1.0
     ),
     "ExplanationAugmentedSVC without explanations": ExplanationAugmentedSVC(),
     "MEDClassifier": MEDClassifier(),

@@ -65,8 +65,8 @@ class Scatter(OnNewsgroups):
         drawn = draw(prepared[parameters["text"]], *tasks, SHARE, parameters["seed"])
         prior, constants = drawn.prior(), {}
         if parameters.get("constants") == CHOICE:
-            planes = [[drawn.fit_bilevel(prior, beta=beta, C2=C2) for C2 in C2S] for beta in BETAS]
-            return {"accuracies": [list(map(drawn.accuracy, row)) for row in planes]}
+            tried = [[drawn.fit_bilevel(prior, beta=beta, C2=C2) for C2 in C2S] for beta in BETAS]
+            return {"accuracies": [list(map(drawn.accuracy, row)) for row in tried]}
         if parameters.get("constants") == RULE:
             constants = dict(zip(("beta", "C2"), CHOSEN[parameters["text"]]))
         planes = {

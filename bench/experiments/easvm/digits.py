@@ -130,7 +130,9 @@ class DigitExplanations(Experiment):
         machines: dict[str, Any] = {name: SVC(**KERNEL).fit(*samples) for name, samples in plain.items()}
         folds = folds_of(5, (y == y.max()).astype(int), np.ones(y.size))
         for name, kept in explanations.items():
-            machines[name] = ExplanationAugmentedSVC(Q="cv", Q_series=SERIES, cv=folds, **KERNEL).fit(X, y, explanations=kept)
+            machines[name] = ExplanationAugmentedSVC(Q="cv", Q_series=SERIES, cv=folds, **KERNEL).fit(
+                X, y, explanations=kept
+            )
         T, truth = images.X[test], images.label[test]
         errors = {name: float(np.mean(machines[name].predict(T) != truth)) for name in MACHINES}
         return {**errors, "unexplained": 1.0 - float(explained.mean())}

@@ -97,7 +97,7 @@ def test_the_trace_tells_the_alternation(form):
 
 def test_without_freedom_of_the_means_one_round_is_enough():
     samples, prior, _ = random_problem(0)
-    model = BilevelClassifier(prior, phi=0.0).fit(samples.X, samples.y)
+    model = BilevelClassifier(prior, 0.5, phi=0.0, C2=3.0).fit(samples.X, samples.y)
     assert model.n_iter_ == 1
     assert np.array_equal(model.means_, prior.t)
 
@@ -300,7 +300,6 @@ def test_a_good_prior_helps_by_default(load):
         model = BilevelClassifier(prior).fit(Z[few], y[few])
         without = SVC(kernel="linear", C=1e3).fit(Z[few], y[few])
         gains.append(model.score(Z[test], y[test]) - without.score(Z[test], y[test]))
-        assert model.binding_.startswith("the prior binds")
     assert np.mean(gains) > 0.03 and np.mean(gains) > 3.0 * np.std(gains) / math.sqrt(20)
 
 

@@ -122,9 +122,9 @@ def test_other_points_are_not():
 
 def test_refusals():
     samples, prior, _ = random_problem(7)
-    model = BilevelClassifier(prior).fit(samples.X, samples.y)
+    model = BilevelClassifier(prior, 0.5, C2=3.0).fit(samples.X, samples.y)
     with pytest.raises(ValueError, match="y must be that of fit"):
         model.certificate(samples.X, samples.y + 5.0)
-    nothing = BilevelClassifier(prior, C1=1e-6, C2=1e-6).fit(samples.X, samples.y)
+    nothing = BilevelClassifier(prior, 0.5, C1=1e-6, C2=1e-6).fit(samples.X, samples.y)
     with pytest.raises(ValueError, match="w is zero"):
         nothing.certificate(samples.X, samples.y)
