@@ -42,6 +42,7 @@ from .equality_kkt import EqualityKKT, equality_kkt, find_z, rows_of
 from .rounds import EXACT
 from .small import STEPS, DualActiveSet, Workspace, answer_in, places_of
 
+MOST_ACTIVE = 4000  # rows in the largest working set, whose factor is dense
 SINGLE = 20  # a single program is looked at, which costs its analysis, if equalities leave 1/SINGLE of its variables
 REGULARIZED = 10.0  # a pivot of an equality up to this multiple of its regularization shows that it depends on others
 
@@ -224,7 +225,7 @@ class SparseWorkspace(Workspace):
     def __init__(self, settings: Settings, kkt: EqualityKKT, ldl: LDL, step: float) -> None:
         n, p, rows = kkt.n, kkt.p, kkt.count
         pivots, below = ldl.d[np.argsort(ldl.perm)][n:], kkt.below
-        most = max(n - p + int((np.abs(pivots) <= REGULARIZED * below).sum()), 0)
+        most = min(max(n - p + int((np.abs(pivots) <= REGULARIZED * below).sum()), 0), rows)
         N = max(rows, most)
         most_steps, none = STEPS * N + MOST_PROXIMAL, np.zeros((0, n))
         self.kind, self.step, self.factor = (most, N - most, settings.tol, settings.tol_abs, True), step, 1
@@ -299,7 +300,7 @@ class SparseActiveSet(DualActiveSet):
             return None
         split, entries = Split(program), program.A.data.size + P.entries
         left = max(n - split.equal.size - split.given.size, 0)
-        if not solved and (SINGLE * left > n or not split.inner):
+        if min(left, split.inner) > MOST_ACTIVE or (not solved and (SINGLE * left > n or not split.inner)):
             return None
         seconds = method_seconds(n, m, program.A.data.size, P.entries, solved=solved)
         best = min(seconds["interior point"], plan.expected if plan is not None else np.inf)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import qp
 from qp.active_set.sparse import SparseActiveSet
+from qp.method import Offer
 from socp import Status
 from socp.problem.settings import Settings
 from tests.support.defined import KINDS, dynamics, inventory, mixed_up, residual, soft
@@ -150,3 +151,22 @@ def test_units_of_the_rows_change_nothing(kind):
     assert found.status is expected.status is Status.OPTIMAL
     assert found.objective == pytest.approx(expected.objective, rel=1e-8, abs=1e-8)
     np.testing.assert_allclose(found.x, expected.x, atol=1e-6 * (1.0 + np.abs(expected.x).max()))
+
+
+def test_the_dense_factor_is_no_larger_than_the_rows_that_could_be_active():
+    n = 500
+    lb = np.append([-0.5, -0.5], np.full(n - 2, -np.inf))
+    program = qp.QuadraticProgram(
+        sp.eye_array(n), np.ones(n), sp.eye_array(3, n, k=9), [-1, 0, 2], [1, 0, 2], lb, np.inf
+    )
+    method = over_equalities(program)
+    assert method._workspace.work.n == 3  # a row and two bounds
+    found = method.find(False)
+    assert found.status is Status.OPTIMAL and np.array_equal(found.x[:3], [-0.5, -0.5, -1.0])
+    assert np.allclose(found.x[9:12], [-1.0, 0.0, 2.0])
+
+
+def test_a_single_program_is_looked_at_only_where_few_variables_are_left():
+    program = dynamics(np.random.default_rng(0), N=200, nx=4, nu=2)
+    assert SparseActiveSet.take(Offer(program, Settings()), None) is None
+    assert SparseActiveSet.take(Offer(residual(np.random.default_rng(0), m=4000, n=6), Settings()), None) is not None
