@@ -173,8 +173,8 @@ def _solution(data: tuple[Any, ...], initvals: Any, settings: Settings) -> Solut
     """Return the answer to a program with the arguments P, q, G, h, A, b, lb, ub of qpsolvers."""
     if initvals is None:
         arrays = _stacked(*data)
-        return solve_checked(arrays, lambda: _program(*data, arrays), settings, None)
-    program = _program(*data)
+        return solve_checked(arrays, lambda: _program(data, arrays), settings, None)
+    program = _program(data)
     return solve_checked(None, lambda: program, settings, start_of(initvals, program, "initvals"))
 
 
@@ -211,9 +211,7 @@ def stack(A: Matrix, b: Floats, G: Matrix, h: Floats, rows: Matrix, lower: Float
         lower[i] = b[i] if i < p else -np.inf
 
 
-def _program(
-    P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any, arrays: Data | None = None
-) -> QuadraticProgram:  # fmt: skip
+def _program(data: tuple[Any, ...], arrays: Data | None = None) -> QuadraticProgram:
     """Return the program whose rows are the equalities, then the inequalities, each with two sides.
 
     `arrays` are the result of `_stacked`; what is wrong with them is told in the names of qpsolvers.
@@ -223,6 +221,7 @@ def _program(
             return QuadraticProgram(*arrays)
         except ProgramError:
             pass
+    P, q, G, h, A, b, lb, ub = data
     if not isinstance(P, LowRank) and not sp.issparse(P):
         P = np.atleast_2d(P)
     rows, lower, upper, n = [], [], [], np.size(q)
