@@ -24,6 +24,7 @@ from socp.problem.starts import WarmStart
 from socp.problem.status import Status
 
 from . import kernel_groups  # noqa: F401  adds the kernels of `qp` before anything is compiled
+from .active_set.dual_set import find_definite
 from .active_set.small import DualActiveSet
 from .engine import Engine
 from .plan.choice import suits_loop
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 KNOWN = ("P", "q", "A", "l", "u", "lb", "ub", "warm_start", *QuadraticBatchSettings.__annotations__)
 
-SAMPLES = 8  # matrices whose factors are tried before a batch is solved by the dual active set
 CERTIFIED = {Status.PRIMAL_INFEASIBLE: "(y, z_bounds) certifies that no feasible point exists"}
 
 
@@ -307,8 +307,8 @@ def solve_programs(
         return alone
 
     loop = loop_for(programs, settings)
-    if is_tested and settings.check_convexity and loop is None:
-        refuse_nonconvex(programs, "q")
+    if is_tested and settings.check_convexity:
+        refuse_nonconvex(programs, "q", None if loop is None else np.flatnonzero(~loop))
     groups = groups_of(programs, settings, start, loop)
     solve_batch(many, groups, new_solver, settings, started)
     for group in groups:
@@ -316,29 +316,22 @@ def solve_programs(
     return many
 
 
-def loop_for(programs: Programs, settings: Settings) -> DualActiveSet | None:
-    """Return the dual active set for the matrices of the batch if it is expected to be faster than the lanes."""
-    if programs.are_crossed.any() or not (programs.share_matrices or are_definite(programs.P)):
-        return None
-    entries, P_entries = (int(np.count_nonzero(matrix[0])) for matrix in (programs.A, programs.P))
-    if not suits_loop(programs.n, programs.m, entries, P_entries, settings, programs.share_matrices):
-        return None
-    dual = DualActiveSet(programs.program(0), settings)
-    if dual.is_definite:
-        return dual
-    dual.release()
-    return None
+def loop_for(programs: Programs, settings: Settings) -> np.ndarray | None:
+    """Return which matrices P are definite if the dual active set is expected to be faster for these than the lanes.
 
-
-def are_definite(P: np.ndarray) -> bool:
-    """Return True unless a diagonal, or the Cholesky factor of one of `SAMPLES` matrices, shows that P is singular."""
-    if not (np.einsum("kii->ki", P) > 0.0).all():
-        return False
-    try:
-        np.linalg.cholesky(P[:: -(-len(P) // SAMPLES)])
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    The method of a program depends on sizes, common matrices and its own P, not on other programs of the batch.
+    """
+    n, m = programs.n, programs.m
+    entries, P_entries = (
+        (int(np.count_nonzero(programs.A)), int(np.count_nonzero(programs.P)))
+        if programs.share_matrices
+        else (m * n, n * n)
+    )
+    if not suits_loop(n, m, entries, P_entries, settings, programs.share_matrices):
+        return None
+    are_definite = np.zeros(len(programs.P), bool)
+    find_definite(programs.P.reshape(-1, n * n), n, are_definite)
+    return are_definite if are_definite.any() else None
 
 
 class QuadraticGroup(Group):
@@ -373,50 +366,46 @@ class QuadraticGroup(Group):
 class LoopGroup(QuadraticGroup):
     """Group of quadratic programs with a definite P, solved one after another by the dual active set.
 
-    `free` holds a method for the first program, whose matrices others may share, if no thread has taken it yet;
-    `taken` holds the methods of all threads.
+    `taken` holds the methods of all threads, each set up for a program whose matrices others may share.
     """
 
     uses_lanes = False
-    free: list[DualActiveSet]
-    taken: list[DualActiveSet]
+    taken: tuple[DualActiveSet, ...] = ()
 
     def worker(self) -> Callable[[Task], None]:
-        try:
-            dual = self.free.pop()
-        except IndexError:
-            dual = DualActiveSet(self.programs.program(int(self.chosen[0])), self.settings)
-        self.taken.append(dual)
+        dual = DualActiveSet(self.programs.program(int(self.chosen[0])), self.settings)
+        self.taken = (*self.taken, dual)
         return lambda task: dual.solve_each(self.batch, *task)
-
-    def collect(self, many: Solutions) -> np.ndarray:
-        left = super().collect(many)
-        if left.size and self.settings.check_convexity:  # The factors of the others have shown that P is definite.
-            refuse_nonconvex(self.programs, "q", left)
-        return left
 
     def release(self) -> None:
         """Leave the memory of the methods to the next batch."""
         for dual in self.taken:
             dual.release()
-        self.taken = []
+        self.taken = ()
 
 
 def groups_of(
-    programs: Programs, settings: Settings, start: Start | None = None, loop: DualActiveSet | None = None
+    programs: Programs, settings: Settings, start: Start | None = None, loop: np.ndarray | None = None
 ) -> list[QuadraticGroup]:  # fmt: skip
-    """Return programs with sides that are finite and equal in common places as groups; none if they fit no lanes."""
-    if loop is None and not fits_lanes(programs.n, programs.m):
+    """Return programs with sides that are finite and equal in common places as groups; none if they fit no lanes.
+
+    Programs whose P is marked in `loop`, if it is given, are in groups of their own.
+    """
+    in_lanes = fits_lanes(programs.n, programs.m)
+    if loop is None and not in_lanes:
         return []
-    kind, sides = QuadraticGroup if loop is None else LoopGroup, programs.sides()
+    loop = np.zeros(1, bool) if loop is None else loop
+    sides = programs.sides()
     kinds = kinds_of(**sides)
-    if len(programs.bounds) > 1:
-        kinds = side_by_side(kinds, programs.bounds)
-    crossed = np.broadcast_to(programs.are_crossed, programs.k)
+    for apart in (programs.bounds, loop[:, None]):
+        if len(apart) > 1:
+            kinds = side_by_side(kinds, apart)
+    crossed, loops = (np.broadcast_to(marks, programs.k) for marks in (programs.are_crossed, loop))
     groups = (chosen[~crossed[chosen]] for chosen in alike(kinds, programs.k))
-    found = [kind(programs, sides, chosen, settings, start) for chosen in groups if chosen.size]
-    free = [] if loop is None else [loop]
-    for group in found:
-        if isinstance(group, LoopGroup):
-            group.free, group.taken = free, []
+    found = list[QuadraticGroup]()
+    for chosen in groups:
+        if chosen.size and loops[chosen[0]]:
+            found.append(LoopGroup(programs, sides, chosen, settings, start))
+        elif chosen.size and in_lanes:
+            found.append(QuadraticGroup(programs, sides, chosen, settings, start))
     return found

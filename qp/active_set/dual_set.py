@@ -15,8 +15,8 @@ import numpy as np
 
 from socp.batch.driver import Batch
 from socp.batch.verify import Verifier
-from socp.compiled.kernels import inner
-from socp.compiled.signatures import Floats
+from socp.compiled.kernels import inner, kernel
+from socp.compiled.signatures import Bools, Floats, Matrix
 from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number, structure
 from socp.linalg.cholesky import cholesky, solve_lower
 from socp.linalg.vectors import dot_within
@@ -69,22 +69,38 @@ class DualSet(Structure):
 
 
 @inner
-def invert_factor(P: Floats, dual: DualSet) -> bool:
-    """Factor P + rho I = R'R and set the last n rows of M to R^-1; return False if a pivot is too small."""
-    m, n, R, M = dual.m, dual.n, dual.R, dual.M
+def factored(P: Floats, n: int, rho: float, R: Floats) -> bool:
+    """Factor P + rho I = R'R; return False if a pivot is too small."""
     for k in range(n):
-        if not P[k * (n + 1)] + dual.rho > 0.0:
+        if not P[k * (n + 1)] + rho > 0.0:
             return False
     for k in range(n * n):
         R[k] = P[k]
     for k in range(n):
-        R[k * (n + 1)] += dual.rho
+        R[k * (n + 1)] += rho
     if cholesky(n, R) != 0:
         return False
     for i in range(n):
         pivot = R[i * n + i]
-        if not pivot * pivot > max(DEFINITE * P[i * n + i], 0.5 * dual.rho):
+        if not pivot * pivot > max(DEFINITE * P[i * n + i], 0.5 * rho):
             return False
+    return True
+
+
+@kernel
+def find_definite(P: Matrix, n: int, are_definite: Bools) -> None:
+    """Tell which of many matrices P, one a row, have a factor."""
+    R = np.empty(n * n)
+    for i in range(are_definite.size):
+        are_definite[i] = factored(P[i], n, 0.0, R)
+
+
+@inner
+def invert_factor(P: Floats, dual: DualSet) -> bool:
+    """Factor P + rho I = R'R and set the last n rows of M to R^-1; return False if a pivot is too small."""
+    m, n, R, M = dual.m, dual.n, dual.R, dual.M
+    if not factored(P, n, dual.rho, R):
+        return False
     if n >= BY_BLAS:
         for i in range(n):
             for j in range(n):

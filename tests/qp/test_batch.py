@@ -327,13 +327,16 @@ def test_definite_programs_have_the_exact_answers_of_single_ones(shared):
             np.testing.assert_allclose(many.y[i][active], exact[free.sum() :], rtol=1e-10)
 
 
-def test_a_batch_with_few_singular_matrices_solves_these_alone():
+def test_a_singular_matrix_decides_nothing_for_its_neighbours():
     rng, n, k = np.random.default_rng(7), 6, 40
     P = np.stack([np.eye(n)] * k)
     P[13, 0, 0], P[13, 0, 1], P[13, 1, 0] = 1.0, 1.0, 1.0  # rank 5
     given = {"q": rng.normal(size=(k, n)), "lb": -1.0, "ub": 1.0}
     many = qp.solve_many(P, **given)
-    assert list(many.alone) == [13] and (many.status == "optimal").all()
+    assert not many.alone and (many.status == "optimal").all()
+    for some in ([13], [12, 14], [13, 5]):
+        own = qp.solve_many(P[some], given["q"][some], lb=-1.0, ub=1.0)
+        assert own.x.tobytes() == many.x[some].tobytes()
     P[13, 1, 1] = 0.5  # indefinite, beside others that are not
     with pytest.raises(ProgramError, match="program 13: "):
         qp.solve_many(P, **given)
