@@ -193,7 +193,7 @@ def test_the_python_of_every_figure_draws_it(chromium):
             assert [re.findall(r"\d+", text)[0] for text in told] == re.findall(r"\d+", caption)[1:]
         if figure == "step":
             alpha, sigma = re.findall(r"= ([\d.e-]+)", titles)
-            assert f"α = {alpha}" in caption.replace("α = 1;", f"α = {alpha};") and f"σ = {sigma}" in caption
+            assert f"α = {alpha}" in caption.replace("α = 1;", f"α = {alpha};") and f"σ = {sigma}" in caption  # noqa: RUF001
 
 
 PUT = """((figure, changes) => { for (const [key, value] of Object.entries(changes)) {

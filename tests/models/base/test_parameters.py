@@ -84,7 +84,8 @@ def test_the_docstring_has_the_texts_of_the_bases_with_the_types_and_defaults_of
         "a : float, optional\n    Both at once.\n"
         "tol : float, default 0.001\n    When it ends.\nverbose : int, default 0\n\n"
         "Attributes\n----------\nclasses_ : array\n    The labels, sorted.\nn_iter_ : int\n    How often.\n\n"
-        "Raises\n------\nValueError\n    By `fit`, if the samples or a parameter cannot be taken, as the message says.\n"
+        "Raises\n------\nValueError\n    By `fit`, if the samples or a parameter cannot be taken, "
+        "as the message says.\n"
     )
 
 
