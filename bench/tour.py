@@ -18,7 +18,7 @@ STOPS: tuple[tuple[str, Callable[[int, int], Program], int], ...] = (
 )
 INTRODUCTION = """\
 The tour: four generated programs, solved here and by the reference solvers that are installed, every answer verified.
-It takes some ten seconds, and a minute more the first time on a machine, when kernels are compiled.
+It takes some ten seconds, and a minute more where the installation has not compiled the kernels.
 """
 HEADER = f"   {'solver':12s} {'status':17s} {'objective':>14s} {'verified':>9s} {'iter':>6s} {'seconds':>9s}  verdict"
 

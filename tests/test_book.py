@@ -47,6 +47,8 @@ FAINT = """(() => {
   }
   return found;
 })()"""
+CUT = """[...document.querySelectorAll("pre")].filter(code => code.offsetParent && !code.closest(".cell_output")
+  && code.scrollWidth > code.clientWidth + 1).map(code => code.textContent.slice(0, 80))"""
 PAPER = "getComputedStyle(document.body).backgroundColor"
 DARK_BEHIND = """[...document.querySelectorAll("article img:not(.toggler)")].filter(
   picture => getComputedStyle(picture).backgroundColor !== "rgb(255, 255, 255)").map(picture => picture.outerHTML)"""
@@ -165,9 +167,16 @@ def test_attributes_stand_once_with_their_types(book):
     assert not re.search(r"<a [^>]*>(<[^>]*>)*[a-z](<[^>]*>)*</a>", text)  # the n of a shape is no link
 
 
+def test_no_page_asks_a_network(book, pages):
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]*)"|<link[^>]* href="([^"]*)"', text)
+        assert not [one for pair in loaded for one in pair if re.match(r"(https?:)?//", one)], path.name
+
+
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1240, 420])
+@pytest.mark.parametrize("width", [1400, 400])
 def test_every_page_fits_the_window_and_can_be_read(book, pages, tmp_path, width, scheme):
     with browser.Browser(browser.find(), str(tmp_path), width=width) as shown:
         shown.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
@@ -176,6 +185,7 @@ def test_every_page_fits_the_window_and_can_be_read(book, pages, tmp_path, width
             shown.open(path.as_uri())
             assert shown.evaluate(WIDER) <= 0, path.name
             assert shown.evaluate(FAINT) == [], path.name
+            assert shown.evaluate(CUT) == [], path.name
             if scheme == "dark":
                 red, green, blue = map(int, re.findall(r"\d+", shown.evaluate(PAPER))[:3])
                 assert max(red, green, blue) < 60, path.name
