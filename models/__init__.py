@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from .bilevel.bilevel import BilevelClassifier as BilevelClassifier
     from .bilevel.bilevel import Round as Round
     from .bilevel.prior import GenerativePrior as GenerativePrior
+    from .bilevel.report import PriorReport as PriorReport
+    from .bilevel.report import explain_prior as explain_prior
     from .explanations.estimator import ExplanationAugmentedSVC as ExplanationAugmentedSVC
     from .explanations.given import explained_examples as explained_examples
     from .generative.coupled import CoupledDiscriminant as CoupledDiscriminant
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
 PLACES = {
     ".bilevel.bilevel": "BilevelClassifier Round",
     ".bilevel.prior": "GenerativePrior",
+    ".bilevel.report": "PriorReport explain_prior",
     ".explanations.estimator": "ExplanationAugmentedSVC",
     ".explanations.given": "explained_examples",
     ".generative.coupled": "CoupledDiscriminant",

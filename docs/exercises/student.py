@@ -91,7 +91,7 @@ class Student:
         If the function returns a function, `then` holds the arguments of calls of the returned function.
         """
         if self.process is None:
-            command = [sys.executable, "-I", str(WORKER), str(self.path)]
+            command = [sys.executable, "-I", "-B", str(WORKER), str(self.path)]
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=-1)
             said = self._exchange(None, "the import")
             if said:

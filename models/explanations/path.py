@@ -84,7 +84,7 @@ class ExplanationPath:
                 if row > 0 or not np.isfinite(step) or self._null_direction(k) is None:
                     break
                 steps[row, k] = np.inf
-            if step > 0.0:
+            if self.Q + step > self.Q:
                 yield piece
             if not np.isfinite(step):
                 return

@@ -69,7 +69,7 @@ REASONS = {
     "one class": dict.fromkeys((LDA, *BAYES, "HybridNaiveBayes", "MedLDA"), "there is nothing to tell apart"),
     "three classes": dict.fromkeys(TWO, "stated for two classes"),
     "NaN": dict.fromkeys(MISSING, "a missing value"),
-    "class_weight": dict.fromkeys(("NuSVC", "MinimaxProbabilityClassifier"), "see models.base.estimator.Classifier"),
+    "class_weight": {"MinimaxProbabilityClassifier": "see models.base.estimator.Classifier"},
 }
 
 SKLEARN_IS_OLDER = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)

@@ -69,6 +69,8 @@ CHECKS_WITHOUT_SAMPLES = (
 )  # fmt: skip
 
 
+# scikit-learn lists the same check for its own NuSVC
+EXPECTED = {"NuSVC": {"check_class_weight_classifiers": "with weights of 1000 and 1e-4 nu must be below 2.2e-7"}}
 LONG = ("MaxMarginScoreSpace", "MEDClassifier", "MedLDA")
 
 
@@ -86,8 +88,10 @@ def test_every_public_estimator_is_here():
 @pytest.mark.filterwarnings("ignore:Estimator .* does not inherit from `sklearn.base.BaseEstimator`")
 @pytest.mark.parametrize("estimator", estimators_to_check(), ids=lambda e: type(e).__name__)
 def test_scikit_learn_accepts(estimator):
-    results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None)
+    expected = EXPECTED.get(type(estimator).__name__, {})
+    results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None, expected_failed_checks=expected)
     assert not {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert {r["check_name"] for r in results if r["status"] == "xfail"} == {*expected}
     assert sum(r["status"] == "passed" for r in results) > 35
 
 

@@ -107,10 +107,10 @@ def test_initial_values_are_a_start_that_saves_iterations_and_are_checked():
 
 
 def test_a_key_error_of_ours_is_not_taken_for_a_missing_solver(monkeypatch):
-    def failing(self, start):
+    def failing(*arguments):
         raise KeyError("inside")
 
-    monkeypatch.setattr(qp.Solver, "solve", failing)
+    monkeypatch.setattr(qp.interop.qpsolvers, "solve_checked", failing)
     with pytest.raises(RuntimeError, match="inside"):
         qpsolvers.solve_qp(np.eye(1), np.ones(1), solver="centralpath")
 

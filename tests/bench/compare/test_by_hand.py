@@ -106,6 +106,7 @@ def test_what_is_told_of_measurements_made_by_hand(part):
 
 def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "SETS", {"learning": "learning", "tiny": "ten variables"})
+    monkeypatch.setattr(figures, "BRIEF", ("tiny", "learning"))
     kept, other, results = by_hand(), by_hand(), tmp_path / "docs" / "results"
     other.settings |= {"set": "tiny", "sizes": "all", "tol": 1e-6}
     other.versions |= {"ecos": "2", "date": "2026-01-02", "commit": "abc+"}
@@ -132,8 +133,11 @@ def test_files_of_the_documentation_and_what_measures_them_again(tmp_path, monke
             figures.written(tmp_path)
     readme.write_text(f"before\n{figures.BEGIN}old\n{figures.END}after\n")
     found = figures.written(tmp_path)
-    table = figures.table(records)
-    assert found.pop(readme) == f"before\n{figures.BEGIN}{table}{figures.END}after\n"
+    table, brief = figures.table(records), figures.brief(records)
+    assert found.pop(readme) == f"before\n{figures.BEGIN}{brief}{figures.END}after\n"
+    head, _, *rows, _, dates = brief.splitlines()
+    assert [row.split(" | ")[0] for row in rows] == ["| ten variables", "| learning"] and "memory" not in head
+    assert dates.startswith("Measured on ") and "2026-01-02, abc+" in dates
     assert table.splitlines()[-1].endswith("| 2026-01-02, abc+ |") and "| sources abc |" in table
     assert found.pop(results / "faster.md") == figures.faster(records)
     machine = "Machine: A <fast> one, 2, 8, Linux, 3.11 (processor, cores, GB, system, Python).\n"

@@ -190,7 +190,7 @@ WARNED = {
     "rounds": lambda: models.BilevelClassifier(PRIOR, max_iter=1, tol=0.0, solver_tol=1e-4).fit(POINTS, HALVES),
     "units": lambda: models.BilevelClassifier(PRIOR).fit(POINTS * [1e-9, 1.0, 1e9], HALVES),
     "MED": lambda: models.MEDClassifier(method="alternation", max_iter=1).fit(POINTS, HALVES),
-    "SVC": lambda: models.SVC(kernel="linear", max_iter=2).fit(POINTS, HALVES),
+    "SVC": lambda: models.SVC(kernel="linear", max_iter=1).fit(POINTS, HALVES),
     "no side": lambda: models.OneClassSVM(1.0, "linear").fit([[1.0], [-1.0]]),
     "a column": lambda: models.LinearDiscriminant().fit(POINTS, HALVES[:, None]),
     "names": lambda: models.LinearDiscriminant().fit(POINTS, HALVES).predict(pd.DataFrame(POINTS, columns=[*"abc"])),
