@@ -28,7 +28,7 @@ TILE = 256
 FAR = 1e300
 LEAST = 1e-6  # lower limit of curvatures, relative to the largest k(x, x): float32 resolves no smaller ones
 
-DONE, ROWS_WANTED, ROOM_WANTED, PAUSED = range(4)  # reasons why `descend_in_pairs` returns
+DONE, ROWS_WANTED, MEMORY_WANTED, PAUSED = range(4)  # reasons why `descend_in_pairs` returns
 
 
 class Pairs(Structure):
@@ -62,12 +62,12 @@ class Pairs(Structure):
 class RowStore(Structure):
     """Cache of kernel rows: place p holds the row of sample owner[p], last used at time used_at[p].
 
-    At first there is memory (`room`) for fewer rows than `slots`.
+    At first there is memory (`capacity`) for fewer rows than `slots`.
     """
 
     slots, count = dimension(), dimension()
-    room, used = integer(), integer()  # number of places with memory; number of places in use
-    patience = integer()  # room grows when made - used, the number of replaced rows, reaches this
+    capacity, used = integer(), integer()  # number of places with memory; number of places in use
+    patience = integer()  # capacity grows when made - used, the number of replaced rows, reaches this
     rows = singles()
     none = singles()  # a row of zeros
     place_of, owner = integers("count"), integers("slots")
@@ -85,7 +85,7 @@ def touch(store: RowStore, place: int) -> None:
 def new_place(store: RowStore, sample: int) -> int:
     """Return a place for the row of `sample`: an unused one, otherwise the least recently used one."""
     place = store.used
-    if store.used < store.room:
+    if store.used < store.capacity:
         store.used += 1
     else:
         place = 0
@@ -252,15 +252,15 @@ def move(pairs: Pairs, i: int, j: int, t: float, Ki: Singles, Kj: Singles) -> No
 
 @kernel
 def descend_in_pairs(pairs: Pairs, store: RowStore, samples: Samples, tol: float, most: int) -> int:
-    """Step until no slope exceeds `tol`, rows or room are wanted, or `most` entries were read; return the reason."""
+    """Step until no slope exceeds `tol`, rows or memory are wanted, or `most` entries were read; return the reason."""
     n, work = pairs.count, 0
     while work < most:
         top, bottom = pairs.top, pairs.bottom
         row = int(top[1] - bottom[1] > top[0] - bottom[0])
         if (top[row] - bottom[row] if pairs.has_row else max(top[0], -bottom[0])) <= tol:
             return DONE
-        if store.room < store.slots and pairs.made - store.used >= store.patience:
-            return ROOM_WANTED
+        if store.capacity < store.slots and pairs.made - store.used >= store.patience:
+            return MEMORY_WANTED
         made = pairs.made
         i = first_variable(pairs, row)
         if not has_row_of(pairs, store, samples, i % n):

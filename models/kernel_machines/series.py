@@ -178,7 +178,7 @@ def solve_program(series: Series, k: int, program: BoxedProgram, block: Block, f
             return UNSOLVED
         if series.log.shape[0] > 0:
             log = series.log[k * MAX_ROUNDS + rounds - 1]
-            log[0], log[1], log[2] = program.objective, program.wrong_slope / program.scale, face.between
+            log[0], log[1], log[2] = program.objective, program.dual_violation / program.scale, face.between
         if outcome == SETTLED:
             add_gradient(program)
             if meets_test(series, k, program):

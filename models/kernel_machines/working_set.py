@@ -28,7 +28,7 @@ from socp.verify.distances import norm
 from socp.verify.stopping import LOST, Residuals, residuals
 
 from .mercer import AT_ONCE, Samples, add_singles
-from .pairs import DONE, FAR, LEAST, ROOM_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
+from .pairs import DONE, FAR, LEAST, MEMORY_WANTED, ROWS_WANTED, TILE, Pairs, RowStore, descend_in_pairs, note_extremes
 from .program import KernelProgram
 
 FIRST_SHARE, NEXT_SHARE = 2e-3, 3e-2  # target slope of pairs: relative to the first slope, later to the last one
@@ -167,25 +167,25 @@ class WorkingRounds(Rounds):
         self.samples = Samples(count=count, features=0) if compiled is None else compiled
         if method.store is not None:
             self.store = store = method.store
-            pairs.made, store.patience = store.used, PATIENCE * store.room
+            pairs.made, store.patience = store.used, PATIENCE * store.capacity
         else:
             slots = min(count, max(kernel.cache_bytes // (4 * count), 2 * batch + 2))
             self.store = RowStore(slots=slots, count=count)
             self.store.none = np.zeros(count, np.float32)
-            self._make_room(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
+            self._grow(max(LARGEST_KEPT // (4 * count), 2 * batch + 2))
         pairs.u[:] = np.clip(0.0 if last is None else method.signs * last, method.lower, method.upper)
 
-    def _make_room(self, slots: int) -> None:
+    def _grow(self, slots: int) -> None:
         """Allocate memory for `slots` rows and discard the stored rows, as both at once would exceed the limit.
 
-        Computing a row often takes less time than the first access to new memory: room grows only when `PATIENCE` times
-        as many rows as it holds have lost their places.
+        Computing a row often takes less time than the first access to new memory: the store grows only when
+        `PATIENCE` times as many rows as it holds have lost their places.
         """
         store, count = self.store, self.method.kernel.count
-        store.room, store.used = min(slots, store.slots), 0
+        store.capacity, store.used = min(slots, store.slots), 0
         store.rows = np.empty(0, np.float32)
-        store.rows = np.empty(store.room * count, np.float32)
-        store.patience = self.pairs.made + PATIENCE * store.room
+        store.rows = np.empty(store.capacity * count, np.float32)
+        store.patience = self.pairs.made + PATIENCE * store.capacity
         store.place_of[:] = -1
 
     def meet_row(self) -> bool:
@@ -278,8 +278,8 @@ class WorkingRounds(Rounds):
             if outcome == ROWS_WANTED:
                 which, places = pairs.wanted[: pairs.missing], pairs.places[: pairs.missing]
                 store.rows.reshape(-1, kernel.count)[places] = kernel.kernel_rows(which)
-            if outcome == ROOM_WANTED:
-                self._make_room(2 * store.room)
+            if outcome == MEMORY_WANTED:
+                self._grow(2 * store.capacity)
             if outcome == DONE or pairs.steps > most:
                 self._note(int(((pairs.u > pairs.lower) & (pairs.u < pairs.upper)).sum()))
                 self.method.store = store

@@ -52,7 +52,7 @@ class BoxedProgram(Box):
     newton, outcome = integer(), integer()  # Newton steps since the last descent; outcome of the last step
     exact = number()  # share of the tolerance within which a multiplier of the wrong sign counts as zero
     rows_read = integer()  # number of rows of P read by all descents
-    wrong_slope = number()  # largest `wrong_slope` of all variables
+    dual_violation = number()  # largest `dual_violation` of all variables
     work = number()  # multiplications in factorizations so far
     measured = part(Measured)  # residuals of a program of a series
 
@@ -107,7 +107,7 @@ def need_rows(program: BoxedProgram, which: Ints, count: int) -> None:
 
 
 @leaf
-def wrong_slope(lower: float, upper: float, x: float, v: float) -> float:
+def dual_violation(lower: float, upper: float, x: float, v: float) -> float:
     """Return |v| if x can move against its slope v within its bounds, else 0: the dual violation of x."""
     return abs(v) if (v < 0.0 and x < upper) or (v > 0.0 and x > lower) else 0.0
 

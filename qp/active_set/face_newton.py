@@ -17,7 +17,7 @@ import numpy as np
 from socp.compiled.kernels import inner, kernel
 from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 
-from .boxed import BoxedProgram, Face, extremes, need_rows, row_multiplier, wrong_slope
+from .boxed import BoxedProgram, Face, dual_violation, extremes, need_rows, row_multiplier
 from .coordinate_descent import add_rows
 
 PASSES = 30  # largest number of factorizations in one round
@@ -30,24 +30,24 @@ TAKEN, SHORTENED, TOO_LARGE, NOT_DEFINITE, NO_DESCENT = range(5)
 
 
 @inner
-def largest_wrong_slope(program: BoxedProgram) -> float:
-    """Return the largest `wrong_slope` of all variables."""
+def largest_dual_violation(program: BoxedProgram) -> float:
+    """Return the largest `dual_violation` of all variables."""
     a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     largest = 0.0
     for row in range(2):
         for k in range(program.ends[row], program.ends[row + 1]):
-            largest = max(largest, wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y[row]))
+            largest = max(largest, dual_violation(lb[k], ub[k], x[k], g[k] + a[k] * y[row]))
     return largest
 
 
 @kernel
 def find_free(program: BoxedProgram, face: Face, tol: float) -> int:
-    """Write the variables between their bounds or with `wrong_slope` above `tol` to the face; return their number."""
+    """Write the variables between bounds or with `dual_violation` above `tol` to the face; return their number."""
     a, lb, ub, x, g, y = program.a, program.lb, program.ub, program.x, program.g, program.multipliers
     free, count = face.free, 0
     for row in range(2):
         for k in range(program.ends[row], program.ends[row + 1]):
-            if (lb[k] < x[k] < ub[k]) or wrong_slope(lb[k], ub[k], x[k], g[k] + a[k] * y[row]) > tol:
+            if (lb[k] < x[k] < ub[k]) or dual_violation(lb[k], ub[k], x[k], g[k] + a[k] * y[row]) > tol:
                 free[count] = k
                 count += 1
     need_rows(program, free, count)
@@ -199,5 +199,5 @@ def line_search(program: BoxedProgram, face: Face) -> int:
         if share < 1.0 or not (knows_other if row == 1 else knows_multiplier):
             i, j, low, high = extremes(program, program.ends[row], program.ends[row + 1])
             program.multipliers[row] = row_multiplier(i, j, low, high)
-    program.wrong_slope = largest_wrong_slope(program)
+    program.dual_violation = largest_dual_violation(program)
     return TAKEN if share == 1.0 else SHORTENED

@@ -275,7 +275,7 @@ class Rounds:
         tol_abs = np.inf if settings.tol_abs is None else settings.tol_abs
         outcome: int = next_round(program, self.block, self.face, settings.tol, tol_abs)
         if outcome != FAILED:
-            self.note(program.objective, program.wrong_slope / program.scale, self.face.between)
+            self.note(program.objective, program.dual_violation / program.scale, self.face.between)
         return outcome
 
     def note(self, objective: float, slope: float, between: int) -> None:

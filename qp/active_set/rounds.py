@@ -20,7 +20,7 @@ from .face_newton import (
     SHORTENED,
     TAKEN,
     find_free,
-    largest_wrong_slope,
+    largest_dual_violation,
     step_on_face,
 )
 
@@ -127,8 +127,8 @@ def newton_round(program: BoxedProgram, face: Face, tol: float) -> int:
     face.between = count - int(count > 0 and face.free[count - 1] == program.P.shape[0])  # without the row's value
     program.outcome = step_on_face(program, face)
     if program.outcome == NO_DESCENT:  # At the minimum, rounding leaves no descent.
-        program.wrong_slope = largest_wrong_slope(program)
-    if (program.outcome == TAKEN or program.outcome == NO_DESCENT) and program.wrong_slope <= tol:
+        program.dual_violation = largest_dual_violation(program)
+    if (program.outcome == TAKEN or program.outcome == NO_DESCENT) and program.dual_violation <= tol:
         return SETTLED
     if program.outcome == TAKEN:
         return ONGOING

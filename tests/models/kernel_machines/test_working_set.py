@@ -124,7 +124,7 @@ def test_pairs_in_numpy(kernel, C, share, bias, sides, cache, monkeypatch):
     run = KernelSolver(program).working_set._start(None)
     assert run.meet_row()
     run.find_gradient()
-    pairs, store, first, room = run.pairs, run.store, run.slope(), run.store.room
+    pairs, store, first, room = run.pairs, run.store, run.slope(), run.store.capacity
     K = program.P.kernel_rows(np.arange(300)).astype(np.float64)
     np.testing.assert_array_equal(pairs.u, 0.0)
     np.testing.assert_allclose(pairs.F, -program.P.signs * program.q)
@@ -136,10 +136,10 @@ def test_pairs_in_numpy(kernel, C, share, bias, sides, cache, monkeypatch):
         np.testing.assert_allclose(pairs.u, u, atol=1e-4 * C)
         np.testing.assert_allclose(pairs.F, F, atol=1e-4 * first)
     has_grown = pairs.made > (1 + working_set.PATIENCE) * room
-    assert store.room == min((1 + has_grown) * room, store.slots)
+    assert store.capacity == min((1 + has_grown) * room, store.slots)
     owner = store.owner[: store.used]
     np.testing.assert_array_equal(store.place_of[owner], np.arange(store.used))
-    assert np.count_nonzero(store.place_of >= 0) == store.used <= store.room and pairs.made >= store.used
+    assert np.count_nonzero(store.place_of >= 0) == store.used <= store.capacity and pairs.made >= store.used
     rows = store.rows[: store.used * 300].reshape(-1, 300)
     np.testing.assert_allclose(rows, K[owner], rtol=1e-4, atol=1e-4 * np.abs(K).max())
 

@@ -56,7 +56,7 @@ def test_the_minimum_inside_of_the_box(row):
     assert step_on_face(program, face) == TAKEN
     check_point(program, q)
     v = program.g + program.a * program.multipliers[0]
-    assert np.abs(v[:N]).max() < slope_left(program) and program.wrong_slope < slope_left(program)
+    assert np.abs(v[:N]).max() < slope_left(program) and program.dual_violation < slope_left(program)
     if row == "none":
         np.testing.assert_allclose(program.x, np.linalg.solve(program.P, -q), atol=1e-10)
     elif row == "equality":
@@ -207,7 +207,7 @@ def test_a_step_goes_to_its_end_where_that_is_lower_else_to_the_lowest_point_on_
         assert program.g @ way == pytest.approx(0.0, abs=1e-9 * whole)
         # points on the way have no multiplier: the middle of the variables' demands is taken
         assert program.multipliers[0] == row_multiplier(*extremes(program, 0, n))
-    assert program.wrong_slope == slopes(program)
+    assert program.dual_violation == slopes(program)
 
 
 def test_why_a_step_is_not_taken():
