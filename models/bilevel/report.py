@@ -32,6 +32,13 @@ class PriorReport:
         Fitted to all samples; its `binding_` says whether the prior binds, its `choice_` which rule it chose.
     contradicting : ndarray of int
         Places of the samples on the wrong side of the prior's own hyperplane, the farthest first.
+
+    Examples
+    --------
+    >>> X, y = [[-2.0], [-1.0], [-0.5], [0.4], [1.0], [3.0]], ["a", "a", "b", "a", "b", "b"]
+    >>> report = explain_prior(GenerativePrior(t=([-1.0], [1.0]), Omega=(0.1, 0.1)), X, y)
+    >>> report.contradicting
+    array([2, 3])
     """
 
     accuracy: dict[str, np.ndarray]
