@@ -9,13 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp import ProgramError
+from socp.problem.plot import empty_figure
 
 from ..base.validation import as_labels
 from ..explanations.given import distinct_folds
-from .bilevel import FOLDS, BilevelClassifier
+from .bilevel import FOLDS, RULES, BilevelClassifier
 from .prior import GenerativePrior
-
-RULES = ("samples alone", "prior alone", "prior and samples")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class PriorReport:
         return "\n".join([*lines, self.model.binding_, against])
 
     def _shown(self) -> list[tuple[str, np.ndarray]]:
-        return [(rule, self.accuracy[rule]) for rule in RULES if not np.isnan(self.accuracy[rule]).any()]
+        return [(rule, values) for rule, values in self.accuracy.items() if not np.isnan(values).any()]
 
     def plot(self) -> Any:
         """Return a matplotlib figure: the accuracy of each rule, its mean a bar and its folds points.
@@ -65,11 +64,7 @@ class PriorReport:
         ImportError
             matplotlib is not installed.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise ImportError("a plot needs matplotlib: pip install matplotlib") from error
-        figure = Figure(layout="constrained")
+        figure = empty_figure()
         axes = figure.subplots()
         for place, (_, values) in enumerate(self._shown()):
             axes.bar(place, values.mean(), width=0.6, alpha=0.4)
@@ -126,15 +121,16 @@ def explain_prior(prior: GenerativePrior, X: Any, y: Any, **settings: Any) -> Pr
     folds = distinct_folds(X, X[:0], np.zeros(0, np.int64), codes, np.arange(codes.size), FOLDS)
     if not folds:
         raise ProgramError("explain_prior needs two distinct samples of each class, but a class has one")
-    accuracy = {rule: np.full(len(folds), np.nan) for rule in RULES}
-    own = prior.hyperplane()[:2] if (prior.t[0] != prior.t[1]).any() else None
+    accuracy = {rule: np.full(len(folds), np.nan) for rule in RULES[::-1]}
+    for choice, scores in zip(model.choices_, model.scores_):  # of the same folds
+        if choice.Q == 0.0 and 0.0 in (choice.constants.C1, choice.constants.C2):
+            accuracy["prior alone" if choice.constants.C1 == 0.0 else "samples alone"] = scores.copy()
     for f, (train, test) in enumerate(folds):
         both = BilevelClassifier(prior, **settings).fit(X[train], y[train])
         accuracy["prior and samples"][f] = np.mean(both.predict(X[test]) == y[test])
-        if own is not None:
-            accuracy["prior alone"][f] = np.mean((X[test] @ own[0] + own[1] > 0.0) == (codes[test] == 1))
-    alone = [one.constants.C2 == 0.0 and one.Q == 0.0 for one in model.choices_].index(True)
-    accuracy["samples alone"] = model.scores_[alone].copy()
-    distance = np.zeros(codes.size) if own is None else (1.0 - 2.0 * codes) * (X @ own[0] + own[1])
+    distance = np.zeros(codes.size)
+    if (prior.t[0] != prior.t[1]).any():
+        w, b = prior.hyperplane()[:2]
+        distance = (1.0 - 2.0 * codes) * (X @ w + b)
     wrong = np.flatnonzero(distance > 0.0)
     return PriorReport(accuracy, model, wrong[np.argsort(-distance[wrong], kind="stable")])

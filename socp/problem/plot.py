@@ -12,6 +12,15 @@ SIZES = {"primal_residual": "primal residual", "dual_residual": "dual residual",
 STEPS = {"alpha_affine": "affine step", "alpha": "step", "sigma": "sigma"}
 
 
+def empty_figure() -> Any:
+    """Return an empty matplotlib figure; raise ImportError if matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("a plot needs matplotlib: pip install matplotlib") from error
+    return Figure(layout="constrained")
+
+
 def plot(solution: Any) -> Any:
     """Return a matplotlib figure of a trace: residuals, gap and mu above, steps and sigma below, by iteration.
 
@@ -25,11 +34,7 @@ def plot(solution: Any) -> Any:
     trace = solution.trace
     if len(trace) < 2:
         raise ProgramError(f"a plot needs a trace of two iterations or more, but {len(trace)} came ({solution.plan})")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("a plot needs matplotlib: pip install matplotlib") from error
-    figure = Figure(layout="constrained")
+    figure = empty_figure()
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for marker, (name, label) in zip("ovs.", SIZES.items()):
         above.semilogy(trace["iteration"], trace[name], marker=marker, markersize=4, label=label)
