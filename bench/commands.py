@@ -32,6 +32,7 @@ from .compare import (
     kernel_machines,
     linear,
     measurement,
+    pairs,
     report,
     suite,
 )
@@ -41,7 +42,7 @@ from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .tour import INTRODUCTION, tour
 
-TABLES: dict[str, Any] = {"kernels": kernel_machines, "linear": linear, "derivatives": derivatives}
+TABLES = {"kernels": kernel_machines.COMPARISON, "linear": linear.COMPARISON, "derivatives": derivatives.COMPARISON}
 Command = Callable[[argparse.Namespace], int]
 Option = tuple[str, dict[str, Any]]
 COMMANDS: dict[str, tuple[Command, tuple[Option, ...]]] = {}
@@ -233,7 +234,7 @@ def _compare(options: argparse.Namespace) -> int:
     if options.name in TABLES:
         if options.solvers:
             raise sets.DataError(f"compare {options.name} has solvers of its own: --solvers is for sets of programs")
-        return _compare_rows(TABLES[options.name], options.only)
+        return _compare_pairs(TABLES[options.name], options.only)
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     comparison.check_functions(solvers)
@@ -269,14 +270,14 @@ def _interrupted() -> int:
     return 130
 
 
-def _compare_rows(module: Any, only: str | None) -> int:
+def _compare_pairs(comparison: pairs.Comparison, only: str | None) -> int:
     """Print the table of a comparison with solvers of its own, each row once it is measured; return the exit code."""
-    rows: list[Any] = []
-    for row in module.run(only):
-        print(*([] if rows else [module.HEADER]), row.line(), sep="\n", flush=True)
-        rows.append(row)
-    print(module.summary(rows))
-    return 1 if any(row.is_wrong for row in rows) else 0
+    measured: list[pairs.Pair] = []
+    for pair in comparison.run(only):
+        print(*([] if measured else [pairs.HEADER]), pair.line(), sep="\n", flush=True)
+        measured.append(pair)
+    print("", pairs.summary(measured), sep="\n")
+    return 1 if any(pair.is_wrong for pair in measured) else 0
 
 
 @_command(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import html
 import statistics
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from ..answers.verify import Program
 from ..programs import generate, learning
 from ..programs.sets import DataError, read
 from . import measurement
+from .pairs import shortest
 from .report import document, html_table
 from .tables import Table, markdown_lines, seconds
 
@@ -62,20 +62,10 @@ def names(wanted: str | None = None) -> tuple[str, ...]:
     return found
 
 
-def best_seconds(work: Callable[[], object], runs: int = 5) -> float:
-    """Return the shortest time of `runs` calls, in seconds."""
-    seconds = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
-
-
 def dgemm_rate(order: int = 1000) -> float:
     """Return the flops per second of dgemm, the best of five."""
     A = np.asfortranarray(np.random.default_rng(0).normal(size=(order, order)))
-    return 2.0 * order**3 / best_seconds(lambda: blas.dgemm(1.0, A, A))
+    return 2.0 * order**3 / shortest(lambda: blas.dgemm(1.0, A, A), 5)[0]
 
 
 def measured(name: str) -> tuple[qp.Solution | socp.Solution, qp.Solver | socp.Solver]:

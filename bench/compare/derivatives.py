@@ -7,11 +7,8 @@ differences of answers at a tolerance of 1e-12; a gradient that differs is WRONG
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -25,15 +22,13 @@ from ..peers.forms import OneSided, one_sided, with_linear_objective
 from ..programs import generate, learning, small, tiny
 from ..programs.many import moreau
 from ..programs.repeated import held
-from ..programs.sets import chosen
 from .measurement import OURS
-from .tables import markdown_heads, markdown_row
+from .pairs import Comparison, Pair, shortest
+from .tables import seconds as with_unit
 
-LONG_ENOUGH, RUNS = 0.5, 15  # limits of repeated timing: seconds in total, number of runs
 STEP, AGREES = 1e-4, 1e-4  # step of central differences, relative to q; largest relative error of a right gradient
 SMOOTH = 1e-3  # largest relative difference of two central differences with one active set
 BATCH = 2_000
-HEADER = markdown_heads("program | n | programs | solver | solve us | gradient us | ours/its | error | verdict")
 
 Gradient = Callable[[], np.ndarray]
 """Function that returns the gradients with respect to the linear objective, one row per program."""
@@ -49,45 +44,14 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 BATCHES = ("box_10", "rows_10", "rows_30", "control_30")
 
 
-@dataclass(frozen=True)
-class Row:
-    """Times and error of one solver's gradient."""
-
-    program: str
-    # n, count: number of variables, and of programs in the batch
-    n: int
-    count: int
-    solver: str
-    # solve_seconds, seconds: time of the answer and of its gradient, per program
-    solve_seconds: float
-    seconds: float
-    share: float  # our seconds / its seconds; NaN in our own row
-    error: float  # relative to the central difference
-
-    @property
-    def verdict(self) -> str:
-        return "not smooth" if np.isnan(self.error) else "verified" if self.error <= AGREES else "WRONG"
-
-    @property
-    def is_wrong(self) -> bool:
-        return self.solver == OURS and self.verdict == "WRONG"
-
-    def line(self) -> str:
-        """Return the row of the table in Markdown."""
-        share = "" if np.isnan(self.share) else f"{self.share:.2f}"
-        times = (f"{1e6 * seconds:.3g}" for seconds in (self.solve_seconds, self.seconds))
-        numbers = str(self.n), str(self.count), self.solver
-        return markdown_row(self.program, *numbers, *times, share, f"{self.error:.1e}", self.verdict)
+def _measured(name: str) -> Iterator[Pair]:
+    """Yield the pairs of a program alone and, for `BATCHES`, in a batch."""
+    for count in (1, BATCH) if name in BATCHES else (1,):
+        yield from measure(name, PROGRAMS[name](), count)
 
 
-def run(only: str | None = None) -> Iterator[Row]:
-    """Yield the rows of every program, alone and, for `BATCHES`, in a batch."""
-    for name in chosen(PROGRAMS, only, "program"):
-        for count in (1, BATCH) if name in BATCHES else (1,):
-            yield from _rows(name, PROGRAMS[name](), count)
-
-
-def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
+def measure(name: str, program: Program, count: int) -> Iterator[Pair]:
+    """Yield the pairs of one program, or of `count` programs with objectives near its own, with each solver."""
     rng = np.random.default_rng(0)
     objective = getattr(program, linear_name(program))
     objectives = np.tile(objective, (count, 1))
@@ -95,23 +59,21 @@ def _rows(name: str, program: Program, count: int) -> Iterator[Row]:
         objectives += np.abs(objective).max() * rng.normal(size=objectives.shape)
     weights, direction = rng.normal(size=program.n), rng.normal(size=program.n) * (1.0 + np.abs(objective).max())
     expected, usable = _differences(program, objectives, weights, direction)
-    ours = np.nan
+    found: dict[str, tuple[float, float, float]] = {}  # seconds of the answer and of the gradient, and the error
     for solver, prepare in SOLVERS.items():
-        if solver != OURS and not peers.is_installed(solver):
-            continue
-        prepared = prepare(program, objectives, weights)
-        if prepared is None:
-            continue
-        solve, gradient = prepared
-        solve_seconds = _seconds(solve) / count
-        slopes = np.asarray(gradient())[usable] @ direction
-        seconds = _seconds(gradient) / count
-        size = np.abs(expected).max(initial=0.0)
-        error = float(np.max(np.abs(slopes - expected), initial=0.0) / size) if usable.size else np.nan
-        if solver == OURS:
-            ours = seconds
-        share = np.nan if solver == OURS else ours / seconds
-        yield Row(name, program.n, count, solver, solve_seconds, seconds, share, error)
+        prepared = prepare(program, objectives, weights) if solver == OURS or peers.is_installed(solver) else None
+        if prepared is not None:
+            solve, gradient = prepared
+            times = [shortest(call, 2)[0] / count for call in (solve, gradient)]
+            slopes = np.asarray(gradient())[usable] @ direction
+            size = np.abs(expected).max(initial=0.0)
+            error = float(np.max(np.abs(slopes - expected), initial=0.0) / size) if usable.size else np.nan
+            found[solver] = times[0], times[1], error
+    answer, ours, error = found.pop(OURS)
+    for solver, (its_answer, its, its_error) in (found or {"": (np.nan, np.nan, np.nan)}).items():
+        note = f"answers {with_unit(answer)} and {with_unit(its_answer)}" + ", not smooth" * bool(np.isnan(error))
+        wrong = error > AGREES, its_error > AGREES
+        yield Pair(name, f"{program.n} x {count}", solver, ours, its, error, its_error, *wrong, note=note)
 
 
 def _differences(
@@ -129,16 +91,6 @@ def _differences(
             usable.append(i)
             found.append(near + (near - far) / 3.0)
     return np.array(found), np.array(usable, np.int64)
-
-
-def _seconds(call: Callable[[], Any]) -> float:
-    """Return the median time of up to `RUNS` calls that end after about `LONG_ENOUGH` seconds."""
-    times: list[float] = []
-    while len(times) < RUNS and sum(times) < LONG_ENOUGH:
-        begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return median(times)
 
 
 Prepared = tuple[Callable[[], Any], Gradient] | None
@@ -207,17 +159,4 @@ SOLVERS: dict[str, Callable[[Program, np.ndarray, np.ndarray], Prepared]] = {
     OURS: _centralpath, "moreau": _moreau, "diffcp": _diffcp, "qpth": _qpth,
 }  # fmt: skip
 
-
-def summary(rows: list[Row]) -> str:
-    """Return, by solver, the geometric mean and the maximum of our time / its time over the gradients it got right."""
-    lines = []
-    for solver in SOLVERS:
-        shares = [row.share for row in rows if row.solver == solver and row.verdict == "verified" and row.share > 0.0]
-        wrong = sum(row.verdict == "WRONG" for row in rows if row.solver == solver)
-        if shares:
-            mean = float(np.exp(np.mean(np.log(shares))))
-            times = f"ours/its {mean:.2f}, at most {max(shares):.2f}"
-            lines.append(f"{solver}: {len(shares)} gradients, {times}; {wrong} wrong")
-        elif wrong:
-            lines.append(f"{solver}: {wrong} wrong")
-    return "\n".join(lines)
+COMPARISON = Comparison({name: partial(_measured, name) for name in PROGRAMS}, noun="program")

@@ -1,13 +1,12 @@
 """Kernel machines compared with LIBSVM, which is scikit-learn's SVC and SVR, at its own tolerance and at a tight one.
 
 Ours has one tolerance, its own.  Both dual objectives are evaluated in float64, from the coefficients alone; an answer
-is wrong if it is more than `WORSE` behind the other one.  Times are processor times of `fit`, the best of several.
+is wrong if it is more than `WORSE` behind the better one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,51 +15,15 @@ import numpy as np
 from models import SVC, SVCCV, SVR
 from models.base.multiclass import stratified_folds
 
-from .. import peers
-from ..programs.sets import DataError, chosen
-from .linear import scaled, shortest
-from .tables import markdown_heads, markdown_row
+from .linear import scaled
+from .pairs import Comparison, Pair, shortest
 
 Data = tuple[np.ndarray, np.ndarray]
 LOOSE, TIGHT = 1e-3, 1e-8  # tolerances of LIBSVM
-WORSE = 1e-6  # largest accepted excess of our dual objective over LIBSVM's, relative
+WORSE = 1e-6  # largest accepted excess of our dual objective over the least, relative
 FLIPPED = 2e-3  # largest accepted deficit of our mean score: LIBSVM's tolerance may flip such a share of samples
 CS = np.logspace(-2.0, 3.0, 20)  # values of C on a path
 AT_ONCE = 256  # rows of the kernel matrix in a block
-HEADER = markdown_heads(
-    "data | machine | kernel | LIBSVM's tol | ms | LIBSVM ms | share of its time | objective behind its | vectors"
-)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One machine on one set of data."""
-
-    data: str
-    machine: str
-    kernel: str
-    tol: float  # tolerance of LIBSVM
-    seconds: float
-    libsvm_seconds: float
-    # relative excess of our dual objective over LIBSVM's (both are minimized), NaN for more than two classes; for a
-    # path, the largest deficit of our mean accuracy on held-out samples at any C
-    behind: float
-    vectors: int
-
-    @property
-    def share(self) -> float:
-        """Our time as a share of LIBSVM's."""
-        return self.seconds / self.libsvm_seconds
-
-    @property
-    def is_wrong(self) -> bool:
-        return self.behind > (FLIPPED if self.machine == "SVCCV" else WORSE)
-
-    def line(self) -> str:
-        """Return the row of the table in Markdown."""
-        behind = f"{self.behind:.0e}" if np.isfinite(self.behind) else "-"
-        times = f"{1e3 * self.seconds:.1f}", f"{1e3 * self.libsvm_seconds:.1f}", f"{self.share:.2f}"
-        return markdown_row(self.data, self.machine, self.kernel, f"{self.tol:g}", *times, behind, str(self.vectors))
 
 
 def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float]]]]:
@@ -81,21 +44,8 @@ def data_sets() -> dict[str, tuple[Callable[[], Data], Sequence[tuple[str, float
     return sets
 
 
-def run(only: str | None = None) -> Iterator[Row]:
-    """Yield the rows of the data whose names match `only` (see `sets.matches`)."""
-    known = data_sets()
-    wanted = chosen(known, only, "data")
-    if not peers.is_installed("libsvm"):
-        raise DataError("the table needs scikit-learn, for LIBSVM and the data: install the extra 'bench'")
-    for name in wanted:
-        load, cases = known[name]
-        X, y = load()
-        for kernel, tol in cases:
-            yield measure(name, X, y, kernel, tol)
-
-
-def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Row:
-    """Return the row of one machine, fitted by us and by LIBSVM."""
+def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Pair:
+    """Return the pair of one machine, fitted by us and by LIBSVM; objectives are compared for two classes alone."""
     from sklearn import svm
 
     if name.startswith("path"):
@@ -104,15 +54,20 @@ def measure(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) ->
     ours, theirs = (SVR, svm.SVR) if regression else (SVC, svm.SVC)
     seconds, found = shortest(lambda: ours(kernel=kernel).fit(X, y))
     libsvm_seconds, other = shortest(lambda: theirs(kernel=kernel, tol=tol).fit(X, y))
-    behind = np.nan
+    errors = np.nan, np.nan
     if found.dual_coef_.shape[0] == 1:
         objectives = [dual_objective(machine, found.kernel_, X, y, regression) for machine in (found, other)]
-        behind = (objectives[0] - objectives[1]) / abs(objectives[1])
-    return Row(name, "SVR" if regression else "SVC", kernel, tol, seconds, libsvm_seconds, behind, found.support_.size)
+        least = min(objectives)
+        errors = (objectives[0] - least) / abs(least), (objectives[1] - least) / abs(least)
+    machine = "SVR" if regression else "SVC"
+    return _pair(f"{name}, {machine} {kernel}", X, tol, seconds, libsvm_seconds, errors, WORSE, found)
 
 
-def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Row:
-    """Return the row of choosing C among `CS` by 5 folds, compared with LIBSVM fitted to each fold for each C."""
+def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: float) -> Pair:
+    """Return the pair of choosing C among `CS` by 5 folds, compared with LIBSVM fitted to each fold for each C.
+
+    The errors are the largest deficits of the mean accuracy on held-out samples at any C.
+    """
     from sklearn.model_selection import GridSearchCV, PredefinedSplit
     from sklearn.svm import SVC as LIBSVM
 
@@ -123,8 +78,23 @@ def measure_path(name: str, X: np.ndarray, y: np.ndarray, kernel: Any, tol: floa
     machine = LIBSVM(kernel=kernel, gamma=found.kernel_.gamma, tol=tol)
     search = GridSearchCV(machine, {"C": CS}, cv=PredefinedSplit(places))
     libsvm_seconds, other = shortest(lambda: search.fit(X, y))
-    behind = float((other.cv_results_["mean_test_score"] - found.scores_.mean(axis=1)).max())
-    return Row(name, "SVCCV", kernel, tol, seconds, libsvm_seconds, behind, found.support_.size)
+    ahead = other.cv_results_["mean_test_score"] - found.scores_.mean(axis=1)
+    errors = max(float(ahead.max()), 0.0), max(float(-ahead.min()), 0.0)
+    return _pair(f"{name}, SVCCV {kernel}", X, tol, seconds, libsvm_seconds, errors, FLIPPED, found)
+
+
+def _pair(
+    job: str,
+    X: np.ndarray,
+    tol: float,
+    seconds: float,
+    other: float,
+    errors: tuple[float, float],
+    limit: float,
+    found: Any,
+) -> Pair:
+    size, note = " x ".join(map(str, X.shape)), f"{found.support_.size} support vectors"
+    return Pair(job, size, f"LIBSVM, {tol:g}", seconds, other, *errors, is_wrong=errors[0] > limit, note=note)
 
 
 def dual_objective(machine: Any, kernel: Any, X: np.ndarray, y: np.ndarray, regression: bool) -> float:
@@ -134,18 +104,6 @@ def dual_objective(machine: Any, kernel: Any, X: np.ndarray, y: np.ndarray, regr
     quadratic = 0.5 * sum(float(b[part] @ (kernel(X[at[part]], X[at]) @ b)) for part in blocks)
     size = float(np.abs(b).sum())
     return quadratic + machine.epsilon * size - float(y[at] @ b) if regression else quadratic - size
-
-
-def summary(rows: Sequence[Row]) -> str:
-    """Return the geometric mean and the largest of the shares, and the number of answers that are behind, as text."""
-    if not rows:
-        return "nothing was measured"
-    shares = np.array([row.share for row in rows])
-    wrong = sum(row.is_wrong for row in rows)
-    return (
-        f"\n{np.exp(np.log(shares).mean()):.2f} of LIBSVM's time in the geometric mean of {shares.size}, "
-        f"{shares.max():.2f} at most; {wrong} objectives more than {WORSE:g} behind"
-    )
 
 
 def many_vectors(size: int) -> Data:
@@ -178,3 +136,13 @@ def curve(size: int) -> Data:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(size, 10))
     return X, X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.2 * rng.normal(size=size)
+
+
+def _measured(name: str) -> Iterator[Pair]:
+    load, cases = data_sets()[name]
+    X, y = load()
+    for kernel, tol in cases:
+        yield measure(name, X, y, kernel, tol)
+
+
+COMPARISON = Comparison({name: partial(_measured, name) for name in data_sets()}, needs="libsvm")

@@ -8,62 +8,25 @@ fastest run of any of scikit-learn's solvers whose gradient is at most ours, or 
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from models import LinearSVC, LinearSVR, LogisticRegression
 
-from .. import peers
 from ..programs import generate, learning
-from ..programs.sets import DataError, chosen
-from .tables import markdown_heads, markdown_row
+from .pairs import Comparison, Pair, shortest
+from .tables import seconds as with_unit
 
 Data = tuple[Any, np.ndarray]
 PRECISE = 1e-11  # `tol` of the reference solution, a relative duality gap
 LEAST = 1e-10  # lower limit of the other's relative error
 TOLS = (1e-4, 1e-6, 1e-8)  # tolerances of scikit-learn's logistic regression
 LOGISTIC_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
-HEADER = markdown_heads(
-    "data | samples x features | machine | ms | other | its ms | share of its time | error | its error | default ms"
-    " | default gap"
-)
-RUNS, LONG_ENOUGH = 10, 1.0  # limits of repeated timing: number of fits, seconds in total
 MOST_FACTORED = 2000  # largest number of features for newton-cholesky
-
-
-@dataclass(frozen=True)
-class Row:
-    """One machine on one set of data."""
-
-    data: str
-    machine: str
-    samples: int
-    features: int
-    seconds: float
-    other_seconds: float
-    # error, other_error: relative distance of the objective from the best known one (support vector machines), or the
-    # largest entry of the gradient (logistic regression)
-    error: float
-    other_error: float
-    other: str  # name of the other solver, with its tolerance
-    # default_seconds, default_gap: our time at the default tolerance, and the certified relative gap
-    default_seconds: float
-    default_gap: float
-    is_wrong: ClassVar[bool] = False
-
-    def line(self) -> str:
-        """Return the row of the table in Markdown."""
-        share, size = f"{self.seconds / self.other_seconds:.2f}", f"{self.samples} x {self.features}"
-        ours, its, default = (f"{1e3 * s:.1f}" for s in (self.seconds, self.other_seconds, self.default_seconds))
-        errors = (f"{error:.0e}" for error in (self.error, self.other_error))
-        gap = f"{max(self.default_gap, 0.0):.0e}"
-        return markdown_row(self.data, size, self.machine, ours, self.other, its, share, *errors, default, gap)
 
 
 def data_sets() -> dict[str, Callable[[], Data]]:
@@ -82,24 +45,8 @@ def data_sets() -> dict[str, Callable[[], Data]]:
     }
 
 
-def run(only: str | None = None) -> Iterator[Row]:
-    """Yield the rows of the data whose names match `only` (see `sets.matches`)."""
-    wanted = chosen(list(data_sets()), only, "data")
-    if not peers.is_installed("libsvm"):
-        raise DataError("the comparison needs scikit-learn, for LIBLINEAR and the data: install the extra 'bench'")
-    for name in wanted:
-        X, y = data_sets()[name]()
-        yield from measure(name, X, y)
-
-
-def summary(rows: Sequence[Row]) -> str:
-    """Return the geometric mean and the largest of the shares of the others' time, as text."""
-    shares = np.array([row.seconds / row.other_seconds for row in rows])
-    return f"{np.exp(np.log(shares).mean()):.2f} of the others' time in the geometric mean, {shares.max():.2f} at most"
-
-
-def measure(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
-    """Yield the rows of all machines on one set of data; support vector machines only if it has two classes."""
+def measure(name: str, X: Any, y: np.ndarray) -> Iterator[Pair]:
+    """Yield the pairs of all machines on one set of data; support vector machines only if it has two classes."""
     if np.unique(y).size == 2:
         signs = np.where(y == np.unique(y)[1], 1.0, -1.0)
         for loss in ("hinge", "squared_hinge"):
@@ -109,18 +56,6 @@ def measure(name: str, X: Any, y: np.ndarray) -> Iterator[Row]:
     yield _logistic(name, X, y)
 
 
-def shortest(fit: Callable[[], Any], least: int = 1) -> tuple[float, Any]:
-    """Return the shortest processor time of at least `least` fits, as many as fit into a second, and the last model."""
-    times: list[float] = []
-    while len(times) < min(least, RUNS) or (len(times) < RUNS and sum(times) <= LONG_ENOUGH):
-        begin = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = fit()
-        times.append(time.process_time() - begin)
-    return min(times), model
-
-
 def objective(X: Any, y: np.ndarray, loss: str, w: np.ndarray, b: float, epsilon: float) -> float:
     """Return 1/2 |w|^2 + b^2 / 2 + the sum of the losses."""
     scores = np.asarray(X @ w) + b
@@ -128,12 +63,11 @@ def objective(X: Any, y: np.ndarray, loss: str, w: np.ndarray, b: float, epsilon
     return float(0.5 * (w @ w + b * b) + (losses**2 if "squared" in loss else losses).sum())
 
 
-def _support_vectors(name: str, X: Any, y: np.ndarray, loss: str) -> Row:
+def _support_vectors(name: str, X: Any, y: np.ndarray, loss: str) -> Pair:
     from sklearn import svm
 
     kind: Any
     kind, other_kind, epsilon = (LinearSVC, svm.LinearSVC, 0.0) if "hinge" in loss else (LinearSVR, svm.LinearSVR, 0.1)
-    shape = int(X.shape[0]), int(X.shape[1])
     more: dict[str, Any] = {} if "hinge" in loss else {"epsilon": epsilon}
 
     def value(model: Any) -> float:
@@ -145,14 +79,12 @@ def _support_vectors(name: str, X: Any, y: np.ndarray, loss: str) -> Row:
     other_error = max((value(other) - least) / (1.0 + least), LEAST)
     seconds, ours = shortest(lambda: kind(loss=loss, tol=other_error, **more).fit(X, y), 2)
     default_seconds, default = shortest(lambda: kind(loss=loss, **more).fit(X, y), 2)
-    return Row(
-        name, f"{kind.__name__}, {loss}", shape[0], shape[1], seconds, other_seconds,
-        (value(ours) - least) / (1.0 + least), other_error,
-        "LIBLINEAR, its default", default_seconds, default.solution_.gap,
-    )  # fmt: skip
+    errors = (value(ours) - least) / (1.0 + least), other_error
+    note = _default(default_seconds, default.solution_.gap)
+    return Pair(f"{name}, {kind.__name__} {loss}", _size(X), "LIBLINEAR", seconds, other_seconds, *errors, note=note)
 
 
-def _logistic(name: str, X: Any, y: np.ndarray) -> Row:
+def _logistic(name: str, X: Any, y: np.ndarray) -> Pair:
     from sklearn.linear_model import LogisticRegression as Other
 
     found = []
@@ -169,9 +101,18 @@ def _logistic(name: str, X: Any, y: np.ndarray) -> Row:
     seconds, error, _ = min((row for row in rows if row[1] <= max(target, rows[-1][1])), key=lambda row: row[0])
     other_seconds, other_error, which = min(row for row in found if row[1] <= max(error, target))
     gap = (default.objective_ - default.dual_objective_) / (1.0 + default.objective_)
-    samples, features = map(int, X.shape)
-    times = (seconds, other_seconds, error, other_error, which, default_seconds, gap)
-    return Row(name, "LogisticRegression", samples, features, *times)
+    times = (seconds, other_seconds, error, other_error)
+    note = _default(default_seconds, gap)
+    return Pair(f"{name}, LogisticRegression", _size(X), f"scikit-learn, {which}", *times, note=note)
+
+
+def _size(X: Any) -> str:
+    return f"{X.shape[0]} x {X.shape[1]}"
+
+
+def _default(seconds: float, gap: float) -> str:
+    """Return what is said of our default tolerance: the time, and the certified relative gap."""
+    return f"by default {with_unit(seconds)}, gap {max(gap, 0.0):.0e}"
 
 
 def _gradient(model: Any, X: Any, y: np.ndarray) -> float:
@@ -201,3 +142,11 @@ def scaled(loader: str) -> Data:
 
     X, y = getattr(sklearn.datasets, loader)(return_X_y=True)
     return (X / 16.0 if loader == "load_digits" else (X - X.mean(axis=0)) / X.std(axis=0)), y
+
+
+def _measured(name: str) -> Iterator[Pair]:
+    X, y = data_sets()[name]()
+    yield from measure(name, X, y)
+
+
+COMPARISON = Comparison({name: partial(_measured, name) for name in data_sets()}, needs="libsvm")

@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
-from bench.compare.anatomy import best_seconds
 from bench.compare.measurement import hardware
+from bench.compare.pairs import shortest
 from socp.linalg.cholesky import cholesky, solve_lower, solve_lower_transposed
 from socp.linalg.ldl.factorization import LDL
 from socp.plan.costs import COSTS, SOLVES, method_seconds
@@ -75,7 +75,7 @@ def _dense(order: int) -> tuple[float, float]:
         solve_lower(order, L, 1, x)
         solve_lower_transposed(order, L, 1, x)
 
-    return order**3 / 3 / best_seconds(factor), 8.0 * order**2 / best_seconds(solve)
+    return order**3 / 3 / shortest(factor, 5)[0], 8.0 * order**2 / shortest(solve, 5)[0]
 
 
 def _patterns(order: int) -> Iterator[sp.csc_array]:
@@ -112,7 +112,7 @@ def _share(upper: sp.csc_array) -> tuple[float, float]:
         for _ in range(SOLVES):
             ldl.solve(x, x)
 
-    return best_seconds(work) / (1e-9 * ldl.time), (ldl.ordering_time + ldl.symbolic_time) / ldl.nnz
+    return shortest(work, 5)[0] / (1e-9 * ldl.time), (ldl.ordering_time + ldl.symbolic_time) / ldl.nnz
 
 
 def _program(method: str, n: int) -> float:
@@ -121,7 +121,7 @@ def _program(method: str, n: int) -> float:
     root = rng.normal(size=(n, n))
     program = qp.QuadraticProgram(root @ root.T / n + 0.1 * np.eye(n), rng.normal(size=n), lb=-1.0, ub=1.0)
     backend: Literal["auto", "dense"] = "dense" if method == "interior point" else "auto"
-    return best_seconds(lambda: qp.solve(program, kkt=backend)) / method_seconds(n, 0, 0, n**2)[method]
+    return shortest(lambda: qp.solve(program, kkt=backend), 5)[0] / method_seconds(n, 0, 0, n**2)[method]
 
 
 def write(path: Path, found: list[Rate]) -> None:

@@ -14,7 +14,7 @@ import socp
 from bench.answers.answer import Answer
 from bench.answers.program import linear_name, with_objective
 from bench.answers.verify import verify
-from bench.compare import anatomy, derivatives, figures, kernel_machines, linear, report, suite
+from bench.compare import anatomy, derivatives, figures, kernel_machines, linear, pairs, report, suite
 from bench.compare import comparison as compare
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
@@ -159,23 +159,17 @@ class Clock:
 
 def test_times_by_a_clock_made_by_hand(monkeypatch):
     calls = []
-    monkeypatch.setattr(linear.time, "process_time", Clock([5.0, 0.4, 1.0, 0.3, 1.0, 0.35, 1.0, 0.1]))
-    assert linear.shortest(lambda: calls.append(0) or len(calls)) == (pytest.approx(0.3), 3)
-    monkeypatch.setattr(linear.time, "process_time", Clock([0.0, 2.0, 0.0, 3.0]))
-    assert linear.shortest(lambda: "model", 2) == (2.0, "model")
-    monkeypatch.setattr(linear.time, "process_time", Clock([0.0, 0.01] * 30))
+    monkeypatch.setattr(pairs.time, "process_time", Clock([5.0, 0.4, 1.0, 0.3, 1.0, 0.35, 1.0, 0.1]))
+    assert pairs.shortest(lambda: calls.append(0) or len(calls)) == (pytest.approx(0.3), 3)
+    monkeypatch.setattr(pairs.time, "process_time", Clock([0.0, 2.0, 0.0, 3.0]))
+    assert pairs.shortest(lambda: "model", 2) == (2.0, "model")
+    monkeypatch.setattr(pairs.time, "process_time", Clock([0.0, 0.01] * 30))
     calls.clear()
-    assert linear.shortest(lambda: calls.append(0)) == (pytest.approx(0.01), None) and len(calls) == 10
-    monkeypatch.setattr(anatomy.time, "perf_counter", Clock([7.0, 2.0, 0.0, 0.5, 9.0, 4.0]))
-    assert anatomy.best_seconds(lambda: None, 3) == 0.5
-    monkeypatch.setattr(derivatives.time, "perf_counter", Clock([0.0, 0.2, 0.0, 0.1, 0.0, 0.3]))
-    assert derivatives._seconds(lambda: None) == pytest.approx(0.2)
-    monkeypatch.setattr(derivatives.time, "perf_counter", Clock([0.0, 0.01] * 40))
-    assert derivatives._seconds(lambda: calls.append(1)) == pytest.approx(0.01) and calls.count(1) == 15
+    assert pairs.shortest(lambda: calls.append(0)) == (pytest.approx(0.01), None) and len(calls) == 10
 
 
 def test_rates_are_counts_over_seconds(monkeypatch):
-    monkeypatch.setattr(calibration, "best_seconds", lambda work, runs=5: (work(), 2.0)[1])
+    monkeypatch.setattr(calibration, "shortest", lambda work, least: (2.0, work()))
     rates = {rate.name: rate for rate in calibration.rates((20, 30))}
     assert rates["Cholesky factorization"][2:] == (COSTS.flops, (20**3 / 6, 30**3 / 6))
     assert rates["solve with the factor"][2:] == (COSTS.bandwidth, (1600.0, 3600.0))
@@ -207,7 +201,7 @@ def test_rates_are_counts_over_seconds(monkeypatch):
     share, analysis = calibration._share(upper)
     assert (share, Counted.solves) == (0.5, SOLVES)
     assert analysis == pytest.approx(8.0 / calibration.LDL(upper.indptr, upper.indices, np.ones(200, np.int64)).nnz)
-    monkeypatch.setattr(anatomy, "best_seconds", lambda work: (work(), 4.0)[1])
+    monkeypatch.setattr(anatomy, "shortest", lambda work, least: (4.0, work()))
     assert anatomy.dgemm_rate(50) == 2.0 * 50**3 / 4.0
 
 
@@ -252,17 +246,33 @@ def test_slopes_by_differences_are_those_of_a_box():
     assert usable.tolist() == [0, 1, 3, 4]  # in the third a bound becomes active; in the last all are active
     inside = np.abs(objectives[usable]) < 2.0
     np.testing.assert_allclose(found, (inside * -0.5 * direction) @ weights, rtol=1e-6, atol=1e-12)
-    row = derivatives.Row("p", 3, 1, "centralpath", 1.0, 2.0, math.nan, 1e-3)
-    assert (row.verdict, row.is_wrong) == ("WRONG", True)
-    rows = [row, *(derivatives.Row("p", 3, 1, "diffcp", 1.0, 2.0, share, error)
-                   for share, error in ((0.5, 1e-4), (2.0, 1e-9), (9.0, 1.0), (1.0, math.nan)))]  # fmt: skip
-    assert [r.verdict for r in rows[1:]] == ["verified", "verified", "WRONG", "not smooth"]
-    assert not any(r.is_wrong for r in rows[1:])
-    assert derivatives.summary(rows) == (
-        "centralpath: 1 wrong\ndiffcp: 2 gradients, ours/its 1.00, at most 2.00; 1 wrong"
+
+
+def test_pairs_by_hand():
+    nan, Pair = math.nan, pairs.Pair
+    found = [
+        Pair("p", "3 x 1", "a, loose", 0.5, 0.25, 1e-3, 1e-9, is_wrong=True),
+        Pair("p", "3 x 1", "a, tight", 0.5, 1.0, 1e-9, 1e-9, note="told"),
+        Pair("p", "3 x 1", "a", 0.5, 9.0, 1e-9, 1.0, peer_is_wrong=True),
+        Pair("q", "3 x 1", "b", 3e-3, 1e-3, nan, nan),
+        Pair("r", "3 x 1", "", 3e-3, nan, 0.0, nan),
+    ]
+    assert pairs.summary(found) == (
+        "a: 3 jobs, ours/its 1.00, at most 2.00; wrong: 1 of ours, 1 of its\n"
+        "b: 1 jobs, ours/its 3.00, at most 3.00; wrong: 0 of ours, 0 of its\n"
+        "no other: 1 jobs; wrong: 0 of ours, 0 of its"
     )
-    assert rows[1].line() == "| p | 3 | 1 | diffcp | 1e+06 | 2e+06 | 0.50 | 1.0e-04 | verified |"
-    assert row.line() == "| p | 3 | 1 | centralpath | 1e+06 | 2e+06 |  | 1.0e-03 | WRONG |"
+    assert pairs.summary([]) == "nothing was measured"
+    assert [pair.line() for pair in found] == [
+        "| p | 3 x 1 | a, loose | 500 ms | 250 ms | 2.00 | 1e-03 WRONG | 1e-09 |  |",
+        "| p | 3 x 1 | a, tight | 500 ms | 1 s | 0.50 | 1e-09 | 1e-09 | told |",
+        "| p | 3 x 1 | a | 500 ms | 9 s | 0.06 | 1e-09 | 1e+00 WRONG |  |",
+        "| q | 3 x 1 | b | 3 ms | 1 ms | 3.00 | - | - |  |",
+        "| r | 3 x 1 | - | 3 ms | - | - | 0e+00 | - |  |",
+    ]
+    assert {line.count("|") for line in [*pairs.HEADER.splitlines(), *(pair.line() for pair in found)]} == {10}
+    told = pairs.Comparison({"x": lambda: found[:2], "y": lambda: found[3:4]}, noun="data")
+    assert [*told.run()] == [*found[:2], found[3]] and [*told.run("y")] == [found[3]]
 
 
 def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
@@ -280,24 +290,28 @@ def test_rows_of_gradients_by_a_solver_made_by_hand(monkeypatch):
     solvers = {"centralpath": prepare(1.0), "clarabel": prepare(1.001), "takes nothing": lambda *_: None, "x": None}
     monkeypatch.setattr(derivatives, "SOLVERS", solvers)
     monkeypatch.setattr(derivatives.peers, "is_installed", lambda name: name != "x")
-    seconds = iter([6.0, 3.0, 8.0, 12.0, 1.0, 1.0, 1.0, 1.0])
-    monkeypatch.setattr(derivatives, "_seconds", lambda call: next(seconds))
+    seconds = iter([6.0, 3.0, 8.0, 12.0])
+    monkeypatch.setattr(derivatives, "shortest", lambda call, least: (next(seconds), None))
     along, differences = [], derivatives._differences
     monkeypatch.setattr(derivatives, "_differences", lambda *given: along.append(given[3]) or differences(*given))
-    ours, other = derivatives._rows("box", tiny.box(4), 2)
-    assert (ours.solver, ours.solve_seconds, ours.seconds, ours.n, ours.count) == ("centralpath", 3.0, 1.5, 4, 2)
-    assert math.isnan(ours.share) and ours.error < 1e-5
-    assert (other.solve_seconds, other.seconds, other.share) == (4.0, 6.0, 0.25)
-    assert other.error == pytest.approx(1e-3, rel=1e-2) and [len(q) for q in asked] == [2, 2]
+    (pair,) = derivatives.measure("box", tiny.box(4), 2)
+    assert (pair.peer, pair.size, pair.seconds, pair.peer_seconds) == ("clarabel", "4 x 2", 1.5, 6.0)
+    assert pair.note == "answers 3 s and 4 s" and pair.error < 1e-5 and not pair.is_wrong
+    assert pair.peer_error == pytest.approx(1e-3, rel=1e-2) and pair.peer_is_wrong
+    assert [len(q) for q in asked] == [2, 2]
     q = tiny.box(4).q
     size, drawn_ = np.abs(q).max(), np.random.default_rng(0).normal(size=(4, 4))
     assert np.array_equal(*asked) and np.array_equal(asked[0], q + size * drawn_[:2])
     np.testing.assert_allclose(along[0], drawn_[3] * (1.0 + size), rtol=1e-14)
-    assert len([*derivatives._rows("box", tiny.box(4), 1)]) == 2 and np.array_equal(asked[-1], [q])
+    monkeypatch.setattr(derivatives, "shortest", lambda call, least: (1.0, None))
+    monkeypatch.setattr(derivatives, "SOLVERS", {"centralpath": prepare(1.1)})
+    (alone,) = derivatives.measure("box", tiny.box(4), 1)
+    assert np.array_equal(asked[-1], [q]) and alone.peer == "" and math.isnan(alone.peer_seconds)
+    assert alone.is_wrong and alone.error == pytest.approx(0.1, rel=1e-3) and not alone.peer_is_wrong
     for name, value in (("PROGRAMS", {"a": str, "b": str}), ("BATCHES", ("b",)), ("BATCH", 7)):
         monkeypatch.setattr(derivatives, name, value)
-    monkeypatch.setattr(derivatives, "_rows", lambda name, program, count: [(name, count)])
-    assert [*derivatives.run()] == [("a", 1), *derivatives.run("b")] == [("a", 1), ("b", 1), ("b", 7)]
+    monkeypatch.setattr(derivatives, "measure", lambda name, program, count: [(name, count)])
+    assert [*derivatives._measured("a")] == [("a", 1)] and [*derivatives._measured("b")] == [("b", 1), ("b", 7)]
 
 
 CONIC = "ball_10", "group_lasso_50", "portfolio_500"  # cones, or a P of low rank
@@ -330,18 +344,9 @@ def test_gradients_of_all_are_those_of_differences(name, monkeypatch):
             np.testing.assert_allclose(slopes[usable], expected, rtol=2e-3, atol=1e-4 * size)
 
 
-def test_rows_of_machines_by_hand():
+def test_names_of_data_have_their_sizes():
     for name, (make, _) in kernel_machines.data_sets().items():
         assert name == "digits" or make.args == (int(name.split()[-1]),)
-    rows = [kernel_machines.Row("d", kind, "rbf", 1e-3, 0.5, 0.25, behind, 7)
-            for kind, behind in (("SVC", 2e-6), ("SVC", 1e-6), ("SVCCV", 2e-3), ("SVCCV", 3e-3))]  # fmt: skip
-    assert [row.is_wrong for row in rows] == [True, False, False, True]
-    assert rows[0].line() == "| d | SVC | rbf | 0.001 | 500.0 | 250.0 | 2.00 | 2e-06 | 7 |"
-    row = linear.Row("d", "LinearSVC", 4, 3, 0.5, 0.25, 1e-7, 2e-6, "other", 0.75, -1e-12)
-    assert row.line() == ("| d | 4 x 3 | LinearSVC | 500.0 | other | 250.0 | 2.00 | 1e-07 | 2e-06 | 750.0 | 0e+00 |")
-    assert linear.summary([row, linear.Row("d", "m", 4, 3, 1.0, 8.0, 0, 0, "", 1.0, 0)]) == (
-        "0.50 of the others' time in the geometric mean, 2.00 at most"
-    )
 
 
 @pytest.mark.parametrize("features, exact, expected", [
@@ -375,9 +380,10 @@ def test_logistic_regressions_are_compared_at_equal_gradient(features, exact, ex
     monkeypatch.setattr(linear, "LogisticRegression", kind(ours))
     monkeypatch.setattr(linear, "shortest", shortest)
     monkeypatch.setattr(linear, "_gradient", lambda model, X, y: model.gradient)
-    row = linear._logistic("d", np.zeros(shape), np.arange(9) % 2)
-    assert (row.seconds, row.other_seconds, row.error, row.other_error, row.other) == expected
-    assert (row.samples, row.features, row.default_seconds, row.default_gap) == (*shape, 7.0, 0.5)
+    pair = linear._logistic("d", np.zeros(shape), np.arange(9) % 2)
+    assert (pair.seconds, pair.peer_seconds, pair.error, pair.peer_error) == expected[:4]
+    assert (pair.peer, pair.size) == (f"scikit-learn, {expected[4]}", f"9 x {features}")
+    assert pair.note == "by default 7 s, gap 5e-01"
 
 
 def test_samples_are_those_of_the_versions_before():

@@ -5,8 +5,8 @@ import pytest
 from sklearn import svm
 
 from bench.commands import main
-from bench.compare import kernel_machines, linear
-from bench.compare.kernel_machines import Row, dual_objective, measure, summary
+from bench.compare import kernel_machines, pairs
+from bench.compare.kernel_machines import dual_objective, measure
 from models import SVC, SVR
 
 
@@ -27,29 +27,35 @@ def test_ours_is_behind_in_no_row():
         ("regression", kernel_machines.curve, "rbf"),
     ):
         X, y = data(100)
-        row = measure(name, X, y, kernel, 1e-3)
-        assert not row.is_wrong and row.vectors > 0 and row.seconds > 0.0 and name in row.line()
+        pair = measure(name, X, y, kernel, 1e-3)
+        assert not pair.is_wrong and pair.seconds > 0.0 and name in pair.line()
         ours, theirs = (SVR(), svm.SVR(tol=1e-3)) if name == "regression" else (SVC(), svm.SVC(tol=1e-3))
         kernel_of = ours.fit(X, y).kernel_
+        assert pair.note == f"{ours.support_.size} support vectors" and ours.support_.size > 0
         values = [dual_objective(one, kernel_of, X, y, name == "regression") for one in (ours, theirs.fit(X, y))]
-        assert row.behind == pytest.approx(values[0] / abs(values[1]) + 1.0, rel=1e-6) and row.behind < 0.0
+        assert values[0] < values[1] and pair.error == 0.0
+        assert pair.peer_error == pytest.approx((values[1] - values[0]) / abs(values[0]), rel=1e-6)
+
+
+def test_an_objective_behind_the_other_is_wrong(monkeypatch):
+    X, y = kernel_machines.many_vectors(60)
+    for behind, wrong in ((2e-6, True), (5e-7, False)):
+        values = iter([-10.0 * (1.0 - behind), -10.0])
+        monkeypatch.setattr(kernel_machines, "dual_objective", lambda *given: next(values))  # noqa: B023
+        pair = measure("many", X, y, "rbf", 1e-3)
+        assert pair.error == pytest.approx(behind) and pair.peer_error == 0.0 and pair.is_wrong is wrong
+    pair = measure("three", X, np.arange(60) % 3, "rbf", 1e-3)
+    assert np.isnan(pair.error) and np.isnan(pair.peer_error) and not pair.is_wrong
 
 
 def test_a_path_is_measured_by_the_scores_of_its_folds(monkeypatch):
     monkeypatch.setattr(kernel_machines, "CS", np.array([0.1, 1.0, 10.0]))
-    row = measure("path 150", *kernel_machines.many_vectors(150), "rbf", 1e-5)
-    assert row.machine == "SVCCV" and row.behind <= 0.02 and row.vectors > 0
-
-
-def test_the_summary_counts_what_is_behind():
-    rows = [Row("a", "SVC", "rbf", 1e-3, 1.0, 4.0, 0.0, 3), Row("b", "SVC", "rbf", 1e-3, 1.0, 1.0, 1e-3, 3)]
-    assert summary(rows).strip() == (
-        "0.50 of LIBSVM's time in the geometric mean of 2, 1.00 at most; 1 objectives more than 1e-06 behind"
-    )
-    assert np.isnan(Row("c", "SVC", "rbf", 1e-3, 1.0, 1.0, np.nan, 3).behind) and summary([]) == "nothing was measured"
+    pair = measure("path 150", *kernel_machines.many_vectors(150), "rbf", 1e-5)
+    assert pair.job == "path 150, SVCCV rbf" and 0.0 <= pair.error <= 0.02
+    assert pair.is_wrong == (pair.error > kernel_machines.FLIPPED)
 
 
 def test_the_command_prints_a_table(capsys, monkeypatch):
-    monkeypatch.setattr(linear, "RUNS", 1)
+    monkeypatch.setattr(pairs, "RUNS", 1)
     assert main(["compare", "kernels", "--only", "many vectors 200"]) == 0
-    assert "| many vectors 200 | SVC | poly | 1e-08 |" in capsys.readouterr().out
+    assert "| many vectors 200, SVC poly | 200 x 20 | LIBSVM, 1e-08 |" in capsys.readouterr().out

@@ -11,13 +11,13 @@ from bench.programs import generate
 
 def test_ours_is_never_given_the_easier_task():
     X, y = generate.two_classes(np.random.default_rng(0), 60)
-    rows = list(linear.measure("points", X, y))
-    assert [row.machine.split(",")[0] for row in rows] == 2 * ["LinearSVC"] + 2 * ["LinearSVR"] + ["LogisticRegression"]
-    for row in rows[:4]:
-        assert row.error <= row.other_error * (1.0 + 1e-6) and row.default_gap <= 1e-8
-        assert min(row.seconds, row.other_seconds, row.default_seconds) > 0.0
-    assert rows[4].other_error <= max(rows[4].error, 1e-6)
-    assert {row.line().count("|") for row in rows} == {linear.HEADER.splitlines()[1].count("|")}
+    found = list(linear.measure("points", X, y))
+    machines = [pair.job.removeprefix("points, ").split()[0] for pair in found]
+    assert machines == 2 * ["LinearSVC"] + 2 * ["LinearSVR"] + ["LogisticRegression"]
+    for pair in found[:4]:
+        assert pair.error <= pair.peer_error * (1.0 + 1e-6) and float(pair.note.rsplit(" ", 1)[1]) <= 1e-8
+        assert min(pair.seconds, pair.peer_seconds) > 0.0 and pair.size == f"60 x {X.shape[1]}"
+    assert found[4].peer_error <= max(found[4].error, 1e-6)
 
 
 def test_the_objective_is_that_of_the_definition():
