@@ -49,8 +49,8 @@ def functions(path):
     return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
-def test_there_are_twelve_and_a_stub_states_what_its_solution_does(grade):
-    assert [*SOLUTIONS] == [*STUBS] == sorted(grade.CHECKS) == [*MISTAKES] == [f"e{k:02d}" for k in range(1, 13)]
+def test_there_are_thirteen_and_a_stub_states_what_its_solution_does(grade):
+    assert [*SOLUTIONS] == [*STUBS] == sorted(grade.CHECKS) == [*MISTAKES] == [f"e{k:02d}" for k in range(1, 14)]
     for number, path in STUBS.items():
         solution = {one.name: ast.unparse(one.args) for one in functions(SOLUTIONS[number])}
         for one in functions(path):
@@ -182,7 +182,7 @@ def test_a_handout_has_no_solutions_and_a_key_draws_the_data(tmp_path):
     built = python(DOCS / "exercises" / "handout.py", "--key", "rye", "--to", folder, cwd=DOCS.parent)
     assert built.returncode == 0, built.stderr
     given = [path for path in (folder / "students").rglob("*") if path.is_file()]
-    assert len([path for path in given if path.parent.name == "stubs"]) == 12
+    assert len([path for path in given if path.parent.name == "stubs"]) == 13
     assert not any("## Solutions" in path.read_text("utf-8") for path in given if path.suffix == ".md")
     solved = {path.read_text("utf-8") for path in SOLUTIONS.values()}
     assert not solved & {path.read_text("utf-8") for path in given}

@@ -1,4 +1,4 @@
-"""Checks of the programs about matrices, exercises 7, 8 and 9.  A check that fails raises Refused with a sentence."""
+"""Checks of exercises 7, 8, 9 and 13, about matrices.  A check that fails raises Refused with a sentence."""
 
 import numpy as np
 from student import holds, parts, require, shaped
@@ -284,9 +284,84 @@ def presolve_with_nothing_left(student, rng):
     require(np.size(small["A"]) == 0, f"A is {small['A']} where everything goes")
 
 
+# ---- 13. a KKT solver of one's own
+
+
+def factors_of_assets(rng, n, k):
+    """Return d, some entries zero, F and the scaling w of n assets with k factors."""
+    d = rng.uniform(0.0, 2.0, n) * (rng.random(n) < 0.7)
+    return d, rng.normal(size=(n, k)), 10.0 ** rng.uniform(-1.0, 1.0, 2 * n)
+
+
+def solves(student, d, F, w, sides, at, **options):
+    """Check the equations at the right-hand sides; return the solutions."""
+    n = len(d)
+    found = student.call("kkt_solver", d, F, w, then=sides, **options)
+    answers = []
+    for (r, t), answer in zip(sides, parts("kkt_solver", found, len(sides))):
+        x, z = parts("the function", answer, 2)
+        x, z = shaped("x", x, (n,)), shaped("z", z, (2 * n,))
+        for words, right, *terms in (
+            ("(diag(d) + F F') x + z_u - z_l = r", r, d * x, F @ (F.T @ x), z[:n], -z[n:]),
+            ("x - w_u^2 z_u = t_u", t[:n], x, -(w[:n] ** 2) * z[:n]),
+            ("-x - w_l^2 z_l = t_l", t[n:], -x, -(w[n:] ** 2) * z[n:]),
+        ):
+            largest = max(np.abs(one).max() for one in (right, *terms, [1e-300]))
+            holds(words, (sum(terms) - right) / largest, at, 1e-8)
+        answers.append(x)
+    return answers
+
+
+def capacitance_of_few_factors(student, rng):
+    """The capacitance matrix."""
+    for n, k in ((1, 1), (1, 3), (7, 0), (9, 4), (100_000, 3)):
+        F, D = rng.normal(size=(n, k)), rng.uniform(0.1, 10.0, n)
+        M = shaped("the capacitance matrix", student.call("capacitance", F, D), (k, k))
+        expected = np.eye(k) + (F.T / D) @ F
+        holds(
+            "M = I + F' diag(D)^-1 F",
+            (M - expected) / max(1.0, np.abs(expected).max(initial=0.0)),
+            f"n = {n}, k = {k}",
+            1e-12,
+        )
+
+
+def equations_of_assets(student, rng):
+    """The equations, also with no factor, with one asset, and with more factors than assets."""
+    for n, k in ((1, 0), (1, 1), (1, 4), (2, 5), (6, 0), (8, 2), (40, 3)):
+        d, F, w = factors_of_assets(rng, n, k)
+        sides = [(rng.normal(size=n), rng.normal(size=2 * n)), (np.zeros(n), rng.normal(size=2 * n)),
+                 (1e3 * rng.normal(size=n), np.zeros(2 * n))]  # fmt: skip
+        solves(student, d, F, w, sides, f"n = {n}, k = {k}")
+
+
+def capacitance_is_factorized_once(student, rng):
+    """One capacitance matrix for all right-hand sides."""
+    n, k = 12, 3
+    d, F, w = factors_of_assets(rng, n, k)
+    sides = [(rng.normal(size=n), rng.normal(size=2 * n)) for _ in range(4)]
+    right = solves(student, d, F, w, sides, f"n = {n}, k = {k}", record=["capacitance"])
+    calls = student.calls.get("capacitance", ())
+    require(len(calls) == 1, f"capacitance is called {len(calls)} times for four right-hand sides, expected once")
+    other = (F.T * rng.uniform(0.5, 5.0, n)) @ F + 3.0 * np.eye(k)
+    found = student.call("kkt_solver", d, F, w, then=sides, record=["capacitance"], script={"capacitance": [other]})
+    moved = [np.abs(x - np.asarray(answer[0])).max() for x, answer in zip(right, found)]
+    require(min(moved) > 1e-6, "the answer of capacitance is not used: another one gives the same x")
+
+
+def many_assets(student, rng):
+    """A hundred thousand assets."""
+    n, k = 100_000, 5
+    d, F, w = factors_of_assets(rng, n, k)
+    sides = [(rng.normal(size=n), rng.normal(size=2 * n)) for _ in range(2)]
+    solves(student, d, F, w, sides, f"n = {n}, k = {k}")
+
+
 CHECKS = {
     "e07": [(4, factor_of_a_quasidefinite_matrix), (3, small_pivots_are_replaced), (3, refinement)],
     "e08": [(5, order_takes_a_node_of_least_degree), (1, order_of_a_tree), (4, fill_is_that_of_a_factorization)],
     "e09": [(5, presolve_leaves_out_rows_and_variables), (3, presolve_keeps_to_its_tolerance),
             (2, presolve_with_nothing_left)],
+    "e13": [(2, capacitance_of_few_factors), (4, equations_of_assets), (2, capacitance_is_factorized_once),
+            (2, many_assets)],
 }  # fmt: skip

@@ -23,7 +23,7 @@ CHECKS = CONES | MATRICES | PROGRAMS
 
 
 def results(path, seed, limit=20.0):
-    """Yield (check, points, sentence or None) of a program, check by check; the file's name begins with e01 to e12."""
+    """Yield (check, points, sentence or None) of a program, check by check; the file's name begins with e01 to e13."""
     number = Path(path).name[:3]
     said = statement.complaint(Path(path).read_text("utf-8"), number)
     with Student(path, limit) as student:

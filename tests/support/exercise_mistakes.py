@@ -223,4 +223,28 @@ MISTAKES = {
             "    u, v = factor(P, G, z, s)(-gradient, np.zeros(z.size))\n"
             "    v = -np.array([gradient @ forward(P, G, x, z, s, 0.0 * x, e) for e in np.eye(z.size)])\n"),
     },
+    "e13": {
+        "a_matrix_of_the_order_of_x": (
+            "    M = scipy.linalg.cholesky(capacitance(F, D), lower=True)\n",
+            "    M = scipy.linalg.cholesky(capacitance(F, D), lower=True)\n    F = np.diag(np.ones(n)) @ F\n"),
+        "capacitance_with_a_full_diagonal": ("F.T @ (F / D[:, None])", "F.T @ np.diag(1.0 / D) @ F"),
+        "capacitance_without_the_identity": ("np.eye(F.shape[1]) + F.T", "F.T"),
+        "capacitance_without_the_inverse": ("F.T @ (F / D[:, None])", "F.T @ (F * D[:, None])"),
+        "capacitance_for_each_side": ("        v = scipy", "        capacitance(F, D)\n        v = scipy"),
+        "capacitance_that_is_not_used": ("scipy.linalg.cholesky(capacitance(F, D), lower=True)",
+            "scipy.linalg.cholesky(np.eye(F.shape[1]) + F.T @ (F / D[:, None]) + 0.0 * capacitance(F, D), lower=True)"),
+        "capacitance_of_d_alone": ("capacitance(F, D)", "capacitance(F, d + 1e-12)"),
+        "w_for_its_square": ("1.0 / w**2", "1.0 / w"),
+        "square_of_w_for_its_inverse": ("1.0 / w**2", "w**2"),
+        "lower_bounds_left_out": ("D = d + weight[:n] + weight[n:]", "D = d + weight[:n]"),
+        "lower_sides_with_the_sign_of_the_upper": ("- weight[n:] * t[n:]", "+ weight[n:] * t[n:]"),
+        "z_of_the_lower_bounds": ("np.r_[x, -x]", "np.r_[x, x]"),
+        "z_with_the_other_sign": ("weight * (np.r_[x, -x] - t)", "weight * (t - np.r_[x, -x])"),
+        "halves_swapped": ("(np.r_[x, -x] - t)", "(np.r_[x, -x] - np.r_[t[n:], t[:n]])"),
+        "triangle_not_transposed": ("solve_triangular(M.T, v)", "solve_triangular(M, v, lower=True)"),
+        "d_in_the_denominator_alone": ("F @ scipy.linalg.solve_triangular(M.T, v) / D",
+            "F @ scipy.linalg.solve_triangular(M.T, v) / (d + 1e-300)"),
+        "changes_the_right_side": ("        b = (r + weight[:n]", "        r *= 1.0 + 1e-9\n        b = (r + weight[:n]"),
+        "one_side_alone": ("        v = scipy", "        nonlocal D\n        D = 1.0 * D + 1e-3\n        v = scipy"),
+    },
 }  # fmt: skip

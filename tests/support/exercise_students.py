@@ -626,6 +626,32 @@ def backward(P, G, x, z, s, gradient):
     u, v = factor(P, G, z, s)(gradient, 0 * z)
     return -u, v
 ''',
+    ("e13", "an inverse of the capacitance, and the rows one after the other"): '''
+import numpy as np
+
+def capacitance(F, D):
+    scaled = F / np.sqrt(D)[:, np.newaxis]
+    return scaled.T.dot(scaled) + np.identity(F.shape[1])
+
+def kkt_solver(d, F, w):
+    n = d.shape[0]
+    upper, lower = w[:n] ** -2.0, w[n:] ** -2.0
+    D = d + (upper + lower)
+    small = np.linalg.inv(capacitance(F, D))
+
+    def apply_inverse(b):
+        y = b / D
+        return y - (F.dot(small.dot(F.T.dot(y)))) / D
+
+    def solve(r, t):
+        x = apply_inverse(r + upper * t[:n] - lower * t[n:])
+        z = np.zeros(2 * n)
+        for k, (sign, weight) in enumerate(((1.0, upper), (-1.0, lower))):
+            z[k * n : (k + 1) * n] = weight * (sign * x - t[k * n : (k + 1) * n])
+        return x, z
+
+    return solve
+''',
 }  # fmt: skip
 
 RIGHT["e10", "loops, and beta by bisection of the sorted margins"] = """
@@ -792,6 +818,16 @@ WRONG = {
         "active by a small number": [("np.flatnonzero(z > s)", "np.flatnonzero(z > 1e-8)")],
         "multipliers of the active rows alone": [("v = np.zeros(self._m)", "v = np.zeros(self._on.size)"),
                                                  ("v[self._on] = la", "v[:] = la")],
+    },
+    ("e13", "an inverse of the capacitance, and the rows one after the other"): {
+        "the factors' part once too little": [("return y - (F.dot", "return y - 0.5 * (F.dot")],
+        "divides by D once": [("F.dot(small.dot(F.T.dot(y)))) / D", "F.dot(small.dot(F.T.dot(y))))")],
+        "capacitance inverted at each call": [("    small = np.linalg.inv(capacitance(F, D))\n", ""),
+                                              ("        y = b / D", "        small = np.linalg.inv(capacitance(F, D))\n"
+                                                                    "        y = b / D")],
+        "x of the upper rows in both": [("weight * (sign * x -", "weight * (x -")],
+        "w of the lower rows in both": [("upper, lower = w[:n] ** -2.0, w[n:] ** -2.0",
+                                         "upper = lower = w[n:] ** -2.0")],
     },
 }  # fmt: skip
 """Edits of the programs above that make them wrong."""

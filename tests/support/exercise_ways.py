@@ -268,4 +268,33 @@ def centered(s, z, mu):
          "        v[active] = u[n:]\n        return u[:n], v",
          "u = np.linalg.solve(K, np.r_[r, z * t])\n        return u[:n], u[n:]"),
     ],
+    ("e13", "the small system with z of the factors, by an LU at the first call"): '''
+import numpy as np
+from scipy import linalg
+
+def capacitance(F, D):
+    k = F.shape[1]
+    M = np.empty((k, k))
+    for i in range(k):
+        for j in range(i + 1):
+            M[i, j] = M[j, i] = float(i == j) + np.sum(F[:, i] * F[:, j] / D)
+    return M
+
+class _Solver:
+    def __init__(self, d, F, w):
+        self.d, self.F, (self.a, self.b), self._lu = d, F, np.split(w * w, 2), None
+
+    def __call__(self, r, t):
+        upper, lower = np.split(t, 2)
+        D = self.d + 1 / self.a + 1 / self.b
+        if self._lu is None:
+            self._lu = linalg.lu_factor(capacitance(self.F, D)) if self.F.shape[1] else ()
+        g = r + upper / self.a - lower / self.b
+        f = linalg.lu_solve(self._lu, self.F.T @ (g / D)) if self._lu else np.zeros(0)
+        x = (g - self.F @ f) / D
+        return [x, np.concatenate([(x - upper) / self.a, (-x - lower) / self.b])]
+
+def kkt_solver(d, F, w):
+    return _Solver(d, F, w)
+''',
 }  # fmt: skip
