@@ -244,7 +244,7 @@ MISTAKES = {
         "triangle_not_transposed": ("solve_triangular(M.T, v)", "solve_triangular(M, v, lower=True)"),
         "d_in_the_denominator_alone": ("F @ scipy.linalg.solve_triangular(M.T, v) / D",
             "F @ scipy.linalg.solve_triangular(M.T, v) / (d + 1e-300)"),
-        "changes_the_right_side": ("        b = (r + weight[:n]", "        r *= 1.0 + 1e-9\n        b = (r + weight[:n]"),
+        "changes_the_right_side": ("        b = (r + weight[:n]", "        r *= 1.1\n        b = (r + weight[:n]"),
         "one_side_alone": ("        v = scipy", "        nonlocal D\n        D = 1.0 * D + 1e-3\n        v = scipy"),
     },
 }  # fmt: skip
