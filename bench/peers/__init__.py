@@ -40,12 +40,15 @@ def peers_for(program: Program) -> list[str]:
 
 
 def has_definite_hessian(program: Program) -> bool:
-    """Return True if P is positive definite, by a Cholesky factorization; False for a P of more than `MOST` rows."""
+    """Return True if P is positive definite, by a Cholesky factorization; False for a P of more than `MOST` rows.
+
+    A P of low rank is definite if its diagonal is, for a peer may get F'x as variables (`forms.two_sided`).
+    """
     P: Any = program.P
     if P is None or P.shape[0] > MOST:
         return False
     if isinstance(P, socp.LowRank):
-        P = P.F @ P.F.T + np.diag(P.d)
+        return bool(np.all(P.d > 0.0))
     try:
         np.linalg.cholesky(P if isinstance(P, np.ndarray) else P.toarray())
     except np.linalg.LinAlgError:

@@ -191,6 +191,8 @@ def test_a_solver_that_needs_a_definite_hessian_gets_no_other(monkeypatch):
         assert ("strict" in peers.peers_for(program)) == takes
     definite = qp.QuadraticProgram(qp.LowRank(np.ones((2, 1)), 1.0), [1.0, 1.0], lb=0.0)
     assert "strict" in peers.peers_for(definite) and "strict" in peers.names()
+    for P in (qp.LowRank(np.eye(2), 0.0), qp.LowRank(np.ones((4, 1)), [1.0, 1.0, 1.0, 0.0])):
+        assert "strict" not in peers.peers_for(qp.QuadraticProgram(P, np.ones(len(P.d)), lb=0.0))
 
 
 @pytest.mark.parametrize("rank", range(5))

@@ -134,3 +134,14 @@ def test_a_section_may_be_empty():
     assert summary == "A text." and {name: body.strip() for name, body in found.items()} == (
         {"Returns": "", "Notes": "One.\n\nTwo.", "Raises": ""}
     )
+
+
+def test_what_fit_sets_is_declared_as_fitted():
+    def undeclared():
+        @parameters
+        class Model(Classifier):
+            C: float = 1.0
+            coef_: float
+
+    with pytest.raises(TypeError, match=r"Model\.coef_ is set by fit, .* declare it by fitted\(\)"):
+        undeclared()
