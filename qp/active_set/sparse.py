@@ -298,9 +298,12 @@ class SparseActiveSet(DualActiveSet):
         n, m, P = program.n, program.m, program.hessian
         if not P.is_sparse or not suits_dual(program, settings):
             return None
+        equal = np.count_nonzero(program.l == program.u) + np.count_nonzero(program.lb == program.ub)
+        left = max(n - int(equal), 0)
+        if not solved and SINGLE * left > n:
+            return None
         split, entries = Split(program), program.A.data.size + P.entries
-        left = max(n - split.equal.size - split.given.size, 0)
-        if min(left, split.inner) > MOST_ACTIVE or (not solved and (SINGLE * left > n or not split.inner)):
+        if min(left, split.inner) > MOST_ACTIVE or (not solved and not split.inner):
             return None
         seconds = method_seconds(n, m, program.A.data.size, P.entries, solved=solved)
         best = min(seconds["interior point"], plan.expected if plan is not None else np.inf)

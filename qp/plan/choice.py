@@ -35,7 +35,8 @@ def choose_method(program: QuadraticProgram, settings: Settings, may_be_definite
     if P.is_full and seconds["active set"] <= seconds[best] and _suits_active_set(program, settings):
         best = "active set"
     if suits_dual(program, settings):
-        expected = seconds.get("dual active set" if may_be_definite and P.entries >= program.n else "proximal steps")
+        may_be_definite = may_be_definite and (P.has_full_diagonal() if P.is_sparse else P.entries >= program.n)
+        expected = seconds.get("dual active set" if may_be_definite else "proximal steps")
         times = 4 * (program.n + program.m)  # worst case of its time, relative to the expected time
         if expected and expected <= seconds[best] and has_time(settings, times * expected):
             return "dual active set"

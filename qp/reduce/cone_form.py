@@ -193,12 +193,11 @@ class SidesProgram(StackedProgram):
 
     def _substituted(self, program: QuadraticProgram) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q of the free variables, and l and u minus the contribution of the fixed variables to A x."""
-        A, q, l, u, is_free = program.A, program.q, program.l.copy(), program.u.copy(), self._form.is_free(program)
-        value = np.where(is_free, 0.0, program.lb)
-        substitute(A.indptr, A.indices, A.data, value, l, u)
-        Pv = program.hessian.product(value)
-        self.offset += 0.5 * float(value @ Pv) + float(q @ value)
-        return (q + Pv)[is_free], l, u
+        A, places = program.A, self._form.places
+        value, q, l, u = np.empty(program.n), np.empty(self._form.n), np.empty(program.m), np.empty(program.m)
+        substitute(places, A.indptr, A.indices, A.data, program.l, program.u, program.lb, value, l, u)
+        self.offset += free_gradient(places, program.q, program.hessian.product(value), value, q)
+        return q, l, u
 
     def bounds(self) -> Entries:
         """Return the bounds, as `socp.ConeProgram` does; presolve leaves no row with one entry."""
@@ -351,22 +350,38 @@ def fix_multipliers(
 
 
 @kernel
-def substitute(A_indptr: Ints, A_indices: Ints, A_data: Floats, value: Floats, l: Floats, u: Floats) -> None:
-    """l := l - A value, u := u - A value.
+def substitute(
+    places: Ints, A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, value: Floats,
+    new_l: Floats, new_u: Floats,
+) -> None:  # fmt: skip
+    """Write x of the fixed variables, 0 for the others, to `value`, and the sides minus A value to `new_l`, `new_u`.
 
     A side that differs from 0 by rounding alone is set to 0: a row 0 x = 1e-16 has a solution.
     """
-    shift, size = np.zeros(l.size), np.zeros(l.size)
+    m, shift, size = l.size, np.zeros(l.size), np.zeros(l.size)
     for j in range(value.size):
-        for k in range(A_indptr[j], A_indptr[j + 1]):
+        value[j] = lb[j] if places[m + j] == FIXED else 0.0
+        for k in range(A_indptr[j], A_indptr[j + 1] if value[j] != 0.0 else 0):
             shift[A_indices[k]] += A_data[k] * value[j]
             size[A_indices[k]] += abs(A_data[k] * value[j])
-    for i in range(l.size):
-        l[i], u[i] = l[i] - shift[i], u[i] - shift[i]
-        if abs(l[i]) <= LOST * size[i]:
-            l[i] = 0.0
-        if abs(u[i]) <= LOST * size[i]:
-            u[i] = 0.0
+    for i in range(m):
+        lower, upper = l[i] - shift[i], u[i] - shift[i]
+        new_l[i], new_u[i] = (
+            0.0 if abs(lower) <= LOST * size[i] else lower,
+            0.0 if abs(upper) <= LOST * size[i] else upper,
+        )
+
+
+@kernel
+def free_gradient(places: Ints, q: Floats, Pv: Floats, value: Floats, out: Floats) -> float:
+    """Write q + Pv of the free variables, in order, to `out`; return 1/2 v'Pv + q'v, where v holds the fixed ones."""
+    m, free, offset = places.size // 2 - q.size, 0, 0.0
+    for j in range(q.size):
+        offset += (0.5 * Pv[j] + q[j]) * value[j]
+        if places[m + j] != FIXED:
+            out[free] = q[j] + Pv[j]
+            free += 1
+    return offset
 
 
 @kernel

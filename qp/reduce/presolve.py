@@ -20,13 +20,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from socp.linalg.csc import csc, have_entries
+from socp.linalg.csc import csc
 from socp.problem.checks import INT
-from socp.problem.hessian import keep_entries
 from socp.problem.settings import Settings
 
 from ..problem.program import QuadraticProgram
-from .removal import ROWS, Removed, look_for_more, lower_multipliers, number_kept, postsolve, remove_rows
+from .removal import ROWS, Removed, find_empty, keep_rows, look_for_more, lower_multipliers, postsolve, remove_rows
 
 CROSSING, MOST_CROSSING = 0.25, 1e-8  # sides may cross by min(CROSSING * tol, MOST_CROSSING), relatively
 
@@ -70,8 +69,8 @@ class Presolve:
         kept, left = np.ones(program.m, dtype=np.bool_), program.m
         if has_rows:
             removed = Removed(m=program.m, n=program.n, entries=A.data.size)
-            removed.l[:], removed.u[:], removed.lb[:], removed.ub[:], removed.slack = l, u, lb, ub, slack
-            left -= remove_rows(A.indptr, A.indices, A.data, removed, kept)
+            removed.slack = slack
+            left = remove_rows(A.indptr, A.indices, A.data, l, u, lb, ub, removed, kept)
             l, u, lb, ub = removed.l, removed.u, removed.lb, removed.ub
         self.fixed, lb, ub = fix_empty_columns(program, kept, lb, ub)
         if left < program.m:
@@ -148,9 +147,7 @@ def with_equal_sides(program: QuadraticProgram, settings: Settings) -> Quadratic
 def rows_kept(A: sp.csc_array, kept: np.ndarray, count: int) -> sp.csc_array:
     """Return the `count` rows of A that are kept."""
     indptr, indices, data = np.empty_like(A.indptr), np.empty_like(A.indices), np.empty_like(A.data)
-    rows, columns = np.empty(kept.size, INT), np.arange(A.shape[1])
-    number_kept(kept, rows)
-    entries = keep_entries(A.indptr, A.indices, A.data, rows, columns, indptr, indices, data)
+    entries = keep_rows(kept, A.indptr, A.indices, A.data, indptr, indices, data)
     return csc(data[:entries], indices[:entries], indptr, (count, A.shape[1]))
 
 
@@ -158,10 +155,8 @@ def fix_empty_columns(
     program: QuadraticProgram, kept: np.ndarray, lb: np.ndarray, ub: np.ndarray
 ) -> tuple[int, np.ndarray, np.ndarray]:
     """Fix variables without entries in A and P at their better finite bound; return their number, lb and ub."""
-    A, j = program.A, np.flatnonzero(lb < ub)
-    found = np.empty(j.size, np.bool_)
-    have_entries(A.indptr, A.indices, A.data, kept, j, found)
-    j = j[~found]
+    A, found = program.A, np.empty(lb.size, INT)
+    j = found[: find_empty(A.indptr, A.indices, A.data, kept, lb, ub, found)]
     j = j[~program.hessian.has_entries(j)] if j.size else j
     if not j.size:
         return 0, lb, ub

@@ -88,9 +88,16 @@ def find_parallel(data: Floats, source: Ints, removed: Removed) -> bool:
 
 
 @deferred_kernel
-def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Removed, kept: Bools) -> int:
-    """Remove parallel, singleton and empty rows (kept := False) and tighten the sides; return how many are removed."""
-    m, n = removed.l.size, removed.lb.size
+def remove_rows(
+    A_indptr: Ints, A_indices: Ints, A_data: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, removed: Removed,
+    kept: Bools,
+) -> int:  # fmt: skip
+    """Remove parallel, singleton and empty rows, and write the tightened sides to `removed`; return how many are kept.
+
+    `kept` becomes False for the rows that are removed.
+    """
+    m, n = l.size, lb.size
+    removed.l[:], removed.u[:], removed.lb[:], removed.ub[:] = l, u, lb, ub
     for i in range(m):
         removed.upper_twin[i], removed.lower_twin[i] = -1, -1
     for j in range(n):
@@ -106,17 +113,41 @@ def remove_rows(A_indptr: Ints, A_indices: Ints, A_data: Floats, removed: Remove
     tighten_bounds(A_indptr, A_indices, A_data, removed, kept)
     count = 0
     for i in range(m):
-        count += int(not kept[i])
+        count += int(kept[i])
     return count
 
 
 @kernel
-def number_kept(kept: Bools, place: Ints) -> None:
-    """Set place[i] to the index of row i among the kept rows, or to -1 if row i is not kept."""
-    count = 0
+def keep_rows(
+    kept: Bools, indptr: Ints, indices: Ints, data: Floats, new_indptr: Ints, new_indices: Ints, new_data: Floats
+) -> int:  # fmt: skip
+    """Copy the entries of the kept rows, which are numbered anew; return how many there are."""
+    place, count, at = np.empty(kept.size, np.int64), 0, 0
     for i in range(kept.size):
-        place[i] = count if kept[i] else -1
+        place[i] = count
         count += int(kept[i])
+    for j in range(indptr.size - 1):
+        new_indptr[j] = at
+        for k in range(indptr[j], indptr[j + 1]):
+            if kept[indices[k]]:
+                new_indices[at], new_data[at] = place[indices[k]], data[k]
+                at += 1
+    new_indptr[indptr.size - 1] = at
+    return at
+
+
+@kernel
+def find_empty(indptr: Ints, indices: Ints, data: Floats, kept: Bools, lb: Floats, ub: Floats, found: Ints) -> int:
+    """Write the variables that are not fixed and have no entry in a kept row to `found`; return their number."""
+    count = 0
+    for j in range(lb.size):
+        if lb[j] < ub[j]:
+            is_empty = True
+            for k in range(indptr[j], indptr[j + 1]):
+                is_empty &= data[k] == 0.0 or not kept[indices[k]]
+            found[count] = j
+            count += int(is_empty)
+    return count
 
 
 @leaf

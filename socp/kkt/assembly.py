@@ -18,6 +18,7 @@ from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, integer, integers, structure
 from ..form.row_groups import RowGroups, weigh_rows
 from ..form.standard import StandardForm
+from ..problem.checks import INT
 from .expansion import ConeColumns, fill_cones, no_cones, take_entries
 
 
@@ -67,11 +68,23 @@ class KKTMatrix(Structure):
         take_values(self, P_data)
 
 
-def pattern_of(form: StandardForm) -> bytes:
-    """Return, as bytes, all data that determine the pattern of the KKT matrix of a form of known sizes."""
-    groups, (indptr, indices, _) = form.groups, form.P.upper()
-    rows = groups.variable, groups.representative[: groups.count]
-    return np.concatenate((form.M_indptr, form.M_indices, indptr, indices, form.ptr, *rows)).tobytes()
+def pattern_of(form: StandardForm) -> np.ndarray:
+    """Return all integers that determine the pattern of the KKT matrix of a form of known sizes."""
+    indptr, indices, _ = form.P.upper()
+    found = np.empty(2 * (form.n + 1) + form.cones + 1 + form.entries + indices.size + form.l + form.groups.count, INT)
+    write_pattern(form, indptr, indices, found)
+    return found
+
+
+@kernel
+def write_pattern(form: StandardForm, P_indptr: Ints, P_indices: Ints, found: Ints) -> None:
+    """Write the arrays that `pattern_of` returns, one after another."""
+    groups, at = form.groups, 0
+    rows = groups.representative[: groups.count]
+    for part in (form.M_indptr, form.M_indices, P_indptr, P_indices, form.ptr, groups.variable, rows):
+        for k in range(part.size):
+            found[at + k] = part[k]
+        at += part.size
 
 
 @kernel

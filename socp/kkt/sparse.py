@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..compiled.kernels import inner
 from ..compiled.signatures import Floats
 from ..compiled.structures import floats, structure
@@ -9,6 +11,7 @@ from ..form.row_groups import recover_orthant, reduce_orthant
 from ..form.standard import StandardForm
 from ..linalg.ldl.factorization import LDL
 from ..linalg.ldl.factors import Factors, factor, solve
+from ..problem.checks import NO_PLACES
 from .assembly import KKTMatrix, fill_matrix, pattern_of, take_values
 from .base import KKT
 from .expansion import recover_cones, reduce_cones
@@ -31,7 +34,7 @@ class SparseKKT(KKT):
     matrix, factors = structure(KKTMatrix), structure(Factors)
     t, f = floats("2 * groups"), floats("2 * (m - l)")  # t of `row_groups` and f of `expansion`, for two vectors
     reduced_rhs, reduced, work = floats("2 * order"), floats("2 * order"), floats("m - l")
-    _pattern = b""  # pattern of the KKT matrix, set by `keep_pattern`
+    _pattern = NO_PLACES  # pattern of the KKT matrix, set by `keep_pattern`
 
     def __init__(self, form: StandardForm, regularization: float | None, refinement_steps: int) -> None:
         matrix = KKTMatrix(form)
@@ -63,7 +66,7 @@ class SparseKKT(KKT):
 
     def try_refresh(self) -> bool:
         """Refresh for another program of equal sizes in the form; return False if the pattern of the matrix differs."""
-        fits = self._pattern == pattern_of(self.form)
+        fits = np.array_equal(self._pattern, pattern_of(self.form))
         if fits:
             self.refresh()
         return fits

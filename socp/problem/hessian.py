@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from ..compiled.kernels import deferred_kernel, leaf
+from ..compiled.kernels import deferred_kernel, kernel, leaf
 from ..compiled.memory import check_memory
 from ..compiled.signatures import Floats, Ints, Matrix
 from ..linalg.accurate import add_both, add_rows
@@ -219,10 +219,12 @@ class SparseHessian(Hessian):
         return full
 
     def diagonal(self) -> np.ndarray:
-        found = np.zeros(self.order)
-        at = np.flatnonzero(self.indices == np.repeat(np.arange(self.order), np.diff(self.indptr)))
-        found[self.indices[at]] = self.values[at]
+        found = np.empty(self.order)
+        read_diagonal(self.indptr, self.indices, self.values, found)
         return found
+
+    def has_full_diagonal(self) -> bool:
+        return self.entries >= self.order and np.count_nonzero(self.diagonal()) == self.order
 
 
 class DenseHessian(Hessian):
@@ -448,6 +450,16 @@ def hessian_data(name: str, P: Any, n: int, vector: str) -> dict[str, Any]:
     if not is_symmetric(matrix.indptr, matrix.indices, matrix.data, np.empty(n, INT)):
         matrix = as_symmetric(name, matrix, eps)
     return {"P": matrix, "P_eps": eps, "P_places": None}
+
+
+@kernel
+def read_diagonal(indptr: Ints, indices: Ints, data: Floats, diagonal: Floats) -> None:
+    """Write the diagonal of a CSC matrix to `diagonal`."""
+    for j in range(diagonal.size):
+        diagonal[j] = 0.0
+        for k in range(indptr[j], indptr[j + 1]):
+            if indices[k] == j:
+                diagonal[j] = data[k]
 
 
 @deferred_kernel

@@ -92,12 +92,6 @@ class TwoSidedRows(NamedTuple):
         below, above = np.where(np.isfinite(self.lower), -v, 0.0), np.where(np.isfinite(self.upper), v, 0.0)
         return error_of(np.maximum(np.maximum(below, above), 0.0), own, reach)
 
-    def violation(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far M x = v is outside of the sides, and the sizes of the sides, 0 for absent ones."""
-        outside = np.maximum(self.lower - v, v - self.upper)
-        sides = [np.where(np.isfinite(side), np.abs(side), 0.0) for side in (self.lower, self.upper)]
-        return np.maximum(outside, 0.0), np.where(self.lower - v > v - self.upper, *sides)
-
 
 class SlackRows(NamedTuple):
     """Rows M x + s = h with s and multipliers z in K; rows of the orthant with an infinite h always hold."""
@@ -160,13 +154,6 @@ class SlackRows(NamedTuple):
         firsts = start[:-1][second_order & (np.diff(start) > 0)]
         rounding = 0.5 * ROUNDED * own[firsts] * reach[firsts]
         return max(float(found[1]), float(relative[1]), rounding.max(initial=0.0))
-
-    def violation(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far h - M x, M x = v, is outside of the orthant, and |h|; 0 for rows of second-order cones."""
-        finite, (start, second_order) = np.isfinite(self.h), self.layout
-        rows = finite & ~np.repeat(second_order, np.diff(start))
-        with np.errstate(invalid="ignore"):
-            return np.where(rows, np.maximum(v - self.h, 0.0), 0.0), np.where(finite, np.abs(self.h), 0.0)
 
     def _by_cone(self, sizes: np.ndarray) -> np.ndarray:
         """Return the largest of the `sizes` of the rows of each second-order cone in all its rows."""

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled.kernels import kernel
-from ..compiled.signatures import Floats
+from ..compiled.kernels import deferred_kernel, kernel
+from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, floats, number
 from ..linalg.accurate import add_product, rounded, sum_error
 from ..linalg.vectors import NO_VALUES
-from .certificates import Ray, dual_certificate, primal_certificate, ratios
+from .certificates import Ray, dual_certificate, primal_certificate
 from .distances import beyond
 
 INACCURATE_TOL = 1e-5  # tolerance of the status "inaccurate"
@@ -170,20 +170,39 @@ def far_row(program: Any, x: np.ndarray, tol: float) -> str:
 
     The stopping test divides by the size of a block of rows.  A row counts if it would fail the test by its own size.
     """
-    worst, words = FAR_SHARE, ""
+    share, words = np.full(1, FAR_SHARE), ""
     for block in program.constraints:
-        if block.are_bounds:
-            continue
-        M = block.matrix
-        terms = M.data * np.repeat(x, np.diff(M.indptr))
-        value, size = (np.bincount(M.indices, part, M.shape[0]) for part in (terms, np.abs(terms)))
-        outside, sides = block.violation(value)
-        own = size + sides
-        share = ratios(np.where(outside > tol * (1.0 + own), outside, 0.0), own)
-        if share.max(initial=0.0) > worst:
-            worst = float(share.max())
-            words = f"; row {int(share.argmax())} of {block.name} is violated by {worst:.1e} of its own terms"
+        row = -1 if block.are_bounds else farthest_row(*block.sides, x, tol, share)
+        if row >= 0:
+            words = f"; row {row} of {block.name} is violated by {share[0]:.1e} of its own terms"
     return words
+
+
+@deferred_kernel
+def farthest_row(
+    indptr: Ints, indices: Ints, data: Floats, lower: Floats, upper: Floats, start: Ints, second_order: Bools,
+    x: Floats, tol: float, share: Floats,
+) -> int:  # fmt: skip
+    """Return the row that x violates most beside its own terms, and by more than share[0], which is raised; else -1.
+
+    Rows of second-order cones do not count.
+    """
+    m, found = upper.size, -1
+    value, size = np.zeros(m), np.zeros(m)
+    for j in range(x.size):
+        for k in range(indptr[j], indptr[j + 1]):
+            term = data[k] * x[j]
+            value[indices[k]] += term
+            size[indices[k]] += abs(term)
+    for k in range(second_order.size):
+        if second_order[k]:
+            value[start[k] : start[k + 1]] = upper[start[k] : start[k + 1]]
+    for i in range(m):
+        below, above = lower[i] - value[i] if lower.size > 0 else -np.inf, value[i] - upper[i]
+        outside, own = max(below, above), size[i] + (abs(lower[i]) if below > above else abs(upper[i]))
+        if outside > tol * (1.0 + own) and outside > share[0] * own:
+            found, share[0] = i, outside / own
+    return found
 
 
 @kernel
