@@ -86,9 +86,8 @@ def _parameters(cls: Any) -> Any:
             delattr(cls, name)
             continue
         if name.endswith("_") and name != "_" and value is kinds.empty:
-            raise TypeError(
-                f"{cls.__name__}.{name} ends in an underscore, as what fit sets does: declare it by fitted()"
-            )
+            raise TypeError(f"{cls.__name__}.{name} is set by fit, as its underscore says: declare it by fitted()")
+
         meaning = _meaning(cls, name, annotation)
         if meaning is KW_ONLY:
             kind = kinds.KEYWORD_ONLY
