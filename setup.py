@@ -216,6 +216,7 @@ setup(
             "clarabel",
             "dask[distributed]",
             ECOS,
+            "hmmlearn",
             "joblib",
             "matplotlib",
             "pandas",

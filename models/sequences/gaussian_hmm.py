@@ -11,7 +11,7 @@ from ..base.parameters import Count, Positive, parameters
 from ..base.seeding import cluster_means
 from ..numerics import recursions
 from .hmm import ChainParameters, HiddenMarkovModel
-from .sequences import Sequences, as_vectors
+from .sequences import Sequences, as_vectors, centre_and_scale
 
 NEAR = 0.1  # distance of the means from the overall mean at a near-uniform start, in standard deviations
 FAR = -1e300  # least log density; squared distances may overflow
@@ -85,17 +85,24 @@ class GaussianHMM(HiddenMarkovModel, ChainParameters):
         if not seen.any(axis=0).all():
             feature = int(np.flatnonzero(~seen.any(axis=0))[0])
             raise ValueError(f"feature {feature} is missing in all sequences: there is nothing to fit")
-        variances = np.nanvar(batch.values, axis=0)
-        variances = np.where(variances > 0.0, variances, 1.0)
-        centre, scale = np.nanmean(batch.values, axis=0), np.sqrt(variances)
+        centre, scale = centre_and_scale(batch.values)
         if self.init == "spread":
             filled = np.where(seen, (batch.values - centre) / scale, 0.0)
             means = cluster_means(filled, int(self.n_states), rng)
         else:
             means = NEAR * rng.standard_normal((int(self.n_states), scale.size))
         self.means_ = np.ascontiguousarray(means * scale + centre)
-        self._floor = self.min_variance * variances
-        self.covariances_ = np.tile(variances, (self.means_.shape[0], 1))
+        self.covariances_ = np.tile(scale**2, (self.means_.shape[0], 1))
+
+    def _ascend(self, batch: Sequences, weight: np.ndarray) -> None:
+        """Run EM about the mean of all observations, where squares keep the digits of the variances."""
+        centre, scale = centre_and_scale(batch.values)
+        self._floor = self.min_variance * scale**2
+        self.means_, self.covariances_ = self.means_ - centre, np.maximum(self.covariances_, self._floor)
+        try:
+            super()._ascend(Sequences(batch.values - centre, batch.offsets), weight)
+        finally:
+            self.means_ = self.means_ + centre
 
     def _log_emissions(self, batch: Sequences) -> np.ndarray:
         return np.maximum(recursions.diagonal_log_densities(batch.values, self.means_, self.covariances_), FAR)

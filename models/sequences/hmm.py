@@ -262,15 +262,26 @@ class HiddenMarkovModel(Estimator):
             self._forget()
         batch = self._batch(sequences)
         weight = as_weights(sample_weight, len(batch))
+        if not weight.all():
+            batch, weight = batch.only(np.flatnonzero(weight)), weight[weight > 0.0]
         if not goes_on:
-            states = int(self.n_states)
-            if self.init == "spread":
-                self.startprob_ = rng.dirichlet(np.ones(states))
-                self.transmat_ = rng.dirichlet(np.ones(states), states)
-            else:
-                self.startprob_ = near_uniform_rows(rng, states)
-                self.transmat_ = near_uniform_rows(rng, states, states)
-            self._initialize(batch, rng)
+            self._start(batch, rng)
+        self._ascend(batch, weight)
+        return self
+
+    def _start(self, batch: Sequences, rng: np.random.Generator) -> None:
+        """Draw the parameters from which EM starts."""
+        states = int(self.n_states)
+        if self.init == "spread":
+            self.startprob_ = rng.dirichlet(np.ones(states))
+            self.transmat_ = rng.dirichlet(np.ones(states), states)
+        else:
+            self.startprob_ = near_uniform_rows(rng, states)
+            self.transmat_ = near_uniform_rows(rng, states, states)
+        self._initialize(batch, rng)
+
+    def _ascend(self, batch: Sequences, weight: np.ndarray) -> None:
+        """Run EM from the current parameters."""
 
         def expect(_: Posterior | None) -> tuple[Posterior, float]:
             posterior = self._infer(batch, weight)
@@ -280,7 +291,6 @@ class HiddenMarkovModel(Estimator):
         self.converged_ = ascend(expect, self._maximize, objectives, self.tol, self.max_iter, observations)
         self.objectives_ = np.array(objectives)
         self.n_iter_ = max(len(objectives) - 1, 1)
-        return self
 
     def _maximize(self, posterior: Posterior) -> None:
         """Run the M-step on statistics that are summed over all sequences."""

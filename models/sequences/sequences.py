@@ -111,7 +111,8 @@ def centre_and_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     count = np.maximum(seen.sum(axis=0), 1)
     centre = np.where(seen, values, 0.0).sum(axis=0) / count
     scale = np.sqrt(np.where(seen, (values - centre) ** 2, 0.0).sum(axis=0) / count)
-    return centre, np.where(scale > 0.0, scale, 1.0)
+    varies = np.where(seen, values, -np.inf).max(axis=0) > np.where(seen, values, np.inf).min(axis=0)
+    return centre, np.where(varies & (scale > 0.0), scale, 1.0)  # the mean of equal values is rounded
 
 
 def encode_symbols(texts: Any, alphabet: Any) -> list[np.ndarray]:

@@ -310,3 +310,61 @@ def test_a_table_is_not_read_as_sequences_without_a_word():
         model.predict(X)
     with pytest.warns(UserWarning, match=r"read as 4 sequences of one position: give \[X.ravel\(\)\]"):
         DiscreteHMM(2, random_state=0).fit(np.zeros((4, 1), dtype=int))
+
+
+STARTS = [[0.7, 0.3], [0.3, 0.7]], [[-1.0, 0.0], [2.0, 1.0]]
+
+
+def fitted(sequences, offset=0.0, scale=1.0, **given):
+    """Return a model fitted by EM from a given start, and its means and variances in the units of `sequences`."""
+    transitions, means = STARTS
+    model = GaussianHMM(2, pseudocount=0.0, tol=0.0, max_iter=10, warm_start=True)
+    model.set_model([0.5, 0.5], transitions, np.array(means) * scale + offset, np.full((2, 2), scale**2))
+    model.fit([x * scale + offset for x in sequences], **given)
+    return model, (model.means_ - offset) / scale, model.covariances_ / scale**2
+
+
+def drawn():
+    truth = GaussianHMM(2).set_model([0.6, 0.4], STARTS[0], [[0.0, 0.0], [3.0, 1.0]], [[1.0, 1.0], [0.5, 2.0]])
+    return truth.sample([40, 30, 50, 1], random_state=1)[0]
+
+
+@pytest.mark.parametrize("offset, scale", [(1e9, 1.0), (0.0, 1e12), (0.0, 1e-12), (-1e8, 1e-2)])
+def test_vectors_have_any_origin_and_units(offset, scale):
+    sequences = [x.round(3) for x in drawn()]
+    one, means, variances = fitted(sequences)
+    other, moved, scaled_variances = fitted(sequences, offset, scale)
+    loss = 1e-12 + 1e-14 * abs(offset) / scale  # of the sequences themselves
+    np.testing.assert_allclose(moved, means, atol=100.0 * loss)
+    np.testing.assert_allclose(scaled_variances, variances, rtol=100.0 * loss)
+    logs = 2.0 * np.log(scale) * sum(map(len, sequences))
+    assert other.objectives_[-1] + logs == pytest.approx(one.objectives_[-1], rel=100.0 * loss)
+
+
+@pytest.mark.parametrize("init", ["spread", "near_uniform"])
+def test_a_constant_coordinate_tells_nothing(init):
+    sequences, floor = drawn(), 1e-3
+    model = GaussianHMM(2, random_state=0, init=init, min_variance=floor)
+    plain = model.fit(sequences).objectives_
+    model.fit([np.column_stack([x, np.full(len(x), 1e9 + 0.1)]) for x in sequences])
+    assert (model.covariances_[:, 2] == floor).all() and (np.diff(model.objectives_) > -1e-9).all()
+    constant = -0.5 * np.log(2.0 * np.pi * floor) * sum(map(len, sequences))
+    if init == "spread":  # the other start draws a number for each coordinate
+        assert model.objectives_[-1] == pytest.approx(plain[-1] + constant)
+
+
+def test_a_sequence_without_weight_is_not_there():
+    sequences = drawn()
+    far = [sequences[0] * 100.0 + 1e6]
+    one, other = (fitted(s, sample_weight=w)[0] for s, w in ((sequences, None), (sequences + far, [1, 1, 1, 1, 0])))
+    np.testing.assert_array_equal(one.means_, other.means_)
+    np.testing.assert_array_equal(one.covariances_, other.covariances_)
+    start = GaussianHMM(2, random_state=0).fit(sequences)
+    np.testing.assert_array_equal(
+        start.means_, GaussianHMM(2, random_state=0).fit(sequences + far, sample_weight=[1, 1, 1, 1, 0]).means_
+    )
+
+
+def test_the_least_variance_holds_from_any_start():
+    model, _, _ = fitted([np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 1.0], [3.0, 2.0]])])
+    assert model.covariances_.min() == pytest.approx(1e-3 * 2.25) and np.isfinite(model.objectives_).all()
