@@ -145,14 +145,6 @@ def test_the_notation_names_chapters_and_attributes_that_there_are():
             assert re.search(rf"\b{name}\b", source), name
 
 
-def test_the_programs_of_models_are_where_the_page_says():
-    table = (DOCS / "programs.md").read_text(encoding="utf-8").partition("## The programs of `models`")[2]
-    rows = re.findall(r"^\| [^|]+ \| (`.+) in `(models/\S+)` \|$", table, re.MULTILINE)
-    assert len(rows) >= 9
-    for names, file in rows:
-        assert set(re.findall(r"`(\w+)`", names)) <= objects(DOCS.parent / file), file
-
-
 def test_the_tables_of_estimators_and_settings_name_what_there_is():
     import models
     from socp import Settings

@@ -4,6 +4,7 @@ import ast
 import functools
 import importlib
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from models.programs import bilevel, explanations
 from models.programs.separation import separation_program
 from tests.support.bilevel_problems import random_problem
 from tests.support.kkt import dense, kkt, same
+from tests.support.program_records import METHODS, RECORDS, WITHOUT, is_found, methods, row
+from tests.support.solved_programs import CASES
 from tests.support.svm_data import two_classes
 
 FOLDER = Path(models.__file__).parent / "programs"
@@ -162,16 +165,40 @@ def test_the_curved_program_has_the_minimizer_of_step_1():
     assert at(curved.x) == pytest.approx(one.objective, rel=1e-7)
 
 
-def test_every_estimator_with_a_program_has_its_row():
-    """Rows of docs/programs.md (estimators that solve a program) and of docs/choices.md or its sentence (all)."""
-    programs, choices = ((ROOT / "docs" / name).read_text("utf-8") for name in ("programs.md", "choices.md"))
-    for name in models.__all__:
-        if not inspect.isclass(one := getattr(models, name)) or not issubclass(one, Estimator):
-            continue
-        if "program_" in (one.__doc__ or "") or hasattr(one, "program_"):
-            assert f"`{name}`" in programs, name
-        if one._kind in ("classifier", "regressor", "outlier_detector"):
-            assert f"`{name}`" in choices, name
+def estimators():
+    found = [getattr(models, name) for name in models.__all__]
+    return [one for one in found if inspect.isclass(one) and issubclass(one, Estimator)]
+
+
+def test_every_estimator_has_a_record_and_its_row():
+    """Hold the records against `models`, and docs/programs.md against the records; new estimators need a record."""
+    page, choices = ((ROOT / "docs" / name).read_text("utf-8") for name in ("programs.md", "choices.md"))
+    ways = [name for rows in (METHODS, WITHOUT) for names in rows.values() for name in names]
+    assert sorted(ways) == sorted(one.__name__ for one in estimators())
+    for one in estimators():
+        name, solves = one.__name__, "program_" in (one.__doc__ or "") or hasattr(one, "program_")
+        assert (name in RECORDS, name in CASES) == (solves, solves), name
+        assert not solves or row(name, RECORDS[name].residual) in page, name
+        assert one._kind not in ("classifier", "regressor", "outlier_detector") or f"`{name}`" in choices, name
+    assert all(line in page for line in methods())
+
+
+def test_every_function_has_an_estimator():
+    told = re.findall(r"`(\w+)`", " ".join(record.functions for record in RECORDS.values()))
+    assert {*told, "mean_program", "radius_program"} == {name for _, name in statements()}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_the_fault_of_a_record_is_one_of_the_code(name):
+    fault = RECORDS[name].fault
+    assert (FOLDER.parent / fault.file).read_text("utf-8").count(fault.before) == 1
+    assert fault.before != fault.after
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", RECORDS)
+def test_the_fault_of_a_record_is_found(name):
+    assert is_found(name)
 
 
 def test_a_price_of_nothing_or_of_everything_is_not_squared():
