@@ -19,7 +19,7 @@ from socp.compiled.signatures import Floats, Ints
 from socp.compiled.structures import Structure, dimension, floats, integers, number, part, structure
 from socp.form.convexity import check_semidefinite
 from socp.linalg.accurate import add_both
-from socp.linalg.csc import csc_of_dense
+from socp.linalg.csc import csc, csc_of_dense
 from socp.linalg.ldl.factorization import LDL
 from socp.linalg.vectors import norm_within
 from socp.plan.costs import method_seconds, sparse_dual_seconds, sparse_step_seconds
@@ -264,7 +264,7 @@ class SparseActiveSet(DualActiveSet):
     ) -> None:  # fmt: skip
         self.program, self.settings, self.plan, self.is_on_trial = program, settings, plan, is_on_trial
         split, kkt, ldl = parts
-        m, n, A, P = program.m, program.n, program.A, program.hessian.source
+        m, n, A, P = program.m, program.n, program.A, csc_with_entries(program.hessian)
         step = sparse_step_seconds(ldl.nnz, A.data.size + P.data.size, kkt.count)
         self._workspace = workspace = SparseWorkspace(settings, kkt, ldl, step)
         self.is_definite, self.is_proximal = kkt.rho == 0.0, kkt.rho > 0.0
@@ -381,6 +381,8 @@ def scaled_rows(rows: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
 
 def csc_with_entries(hessian: Any) -> sp.csc_array:
     """Return all entries of P by columns."""
+    if hessian.is_zero:
+        return csc(hessian.values, hessian.indices, hessian.indptr, (hessian.order, hessian.order))
     return hessian.source if hessian.is_sparse else csc_of_dense(hessian.dense())
 
 

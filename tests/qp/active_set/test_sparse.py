@@ -170,3 +170,15 @@ def test_a_single_program_is_looked_at_only_where_few_variables_are_left():
     program = dynamics(np.random.default_rng(0), N=200, nx=4, nu=2)
     assert SparseActiveSet.take(Offer(program, Settings()), None) is None
     assert SparseActiveSet.take(Offer(residual(np.random.default_rng(0), m=4000, n=6), Settings()), None) is not None
+
+
+def test_a_linear_program_in_a_loop_of_warm_starts():
+    rng, n, m = np.random.default_rng(0), 100, 50
+    A = sp.random_array((m, n), density=0.1, rng=rng) + sp.eye_array(m, n)
+    q = -rng.uniform(0.5, 1.5, n)
+    solver = qp.Solver(None, q, A, u=np.full(m, 2.0), lb=0.0, ub=1.0)
+    for _ in range(20):
+        q = q + 0.05 * rng.normal(size=n)
+        solver.update(q=q)
+        found, expected = solver.solve(warm_start=True), qp.solve(None, q, A, u=np.full(m, 2.0), lb=0.0, ub=1.0)
+        assert found.status is Status.OPTIMAL and found.objective == pytest.approx(expected.objective, rel=1e-7)
