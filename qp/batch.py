@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from socp.batch.verify import NO_LAYOUT, verifier_for, verify
 from socp.derivatives.batch import side_by_side
 from socp.method.start import WARM_LIMIT
 from socp.problem.checks import ArrayLike, Number, ProgramError, as_csc, as_vector, check_finite
-from socp.problem.hessian import as_hessian
+from socp.problem.hessian import as_hessian, is_mostly_full
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import QuadraticBatchSettings, Settings, document_settings
 from socp.problem.starts import WarmStart
@@ -150,18 +151,20 @@ class Programs(BatchData):
         entries = self.A != 0.0
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
 
+    @functools.cached_property
     def shared(self) -> dict[str, Any]:
-        """Return the matrices among P and A that all programs share, by name, as a program holds them."""
+        """The matrices among P and A that all programs share, by name, as a program holds them."""
         return {name: self._held(name, 0) for name in ("P", "A") if not self.has_axis[name]}
 
     def _held(self, name: str, i: int) -> Any:
         own = self.own(name, i)
-        return as_hessian("P", own, self.n, "q") if name == "P" else as_csc("A", own)
+        if name == "A":
+            return as_csc("A", own)
+        return own if is_mostly_full(own) else as_hessian("P", own, self.n, "q")
 
-    def program(self, i: int, shared: dict[str, Any] | None = None) -> QuadraticProgram:
-        """Return program `i`; `shared` is the result of `shared()`, which is made here if it is not given."""
-        held = self.shared() if shared is None else shared
-        P, A = (held[name] if name in held else self._held(name, i) for name in ("P", "A"))
+    def program(self, i: int) -> QuadraticProgram:
+        """Return program `i`."""
+        P, A = (self.shared[name] if name in self.shared else self._held(name, i) for name in ("P", "A"))
         q, l, u, lb, ub = (self.own(name, i) for name in ("q", "l", "u", "lb", "ub"))
         are_crossed = bool(self.are_crossed[i if self.are_crossed.size > 1 else 0])
         return QuadraticProgram.of_checked(
@@ -296,18 +299,16 @@ def solve_programs(
     many._programs = programs
 
     def new_solver() -> Callable[[int, Settings], Solution]:
-        shared = programs.shared()
-
         def alone(i: int, own: Settings) -> Solution:
             point: Any = False
             if start is not None and np.isfinite(start[0][i]).all():
                 point = start[0][i], *np.split(start[1][i], [programs.m])
-            return Engine.of_checked(programs.program(i, shared), own).solve(point)
+            return Engine.of_checked(programs.program(i), own).solve(point)
 
         return alone
 
     loop = loop_for(programs, settings)
-    if is_tested and settings.check_convexity:
+    if is_tested and settings.check_convexity and (loop is None or not loop.all()):
         refuse_nonconvex(programs, "q", None if loop is None else np.flatnonzero(~loop))
     groups = groups_of(programs, settings, start, loop)
     solve_batch(many, groups, new_solver, settings, started)
@@ -330,7 +331,12 @@ def loop_for(programs: Programs, settings: Settings) -> np.ndarray | None:
     if not suits_loop(n, m, entries, P_entries, settings, programs.share_matrices):
         return None
     are_definite = np.zeros(len(programs.P), bool)
-    find_definite(programs.P.reshape(-1, n * n), n, are_definite)
+    if programs.share_matrices and not programs.are_crossed.all():
+        dual = DualActiveSet(programs.program(0), settings)  # It leaves the factor to the method of the first thread.
+        are_definite[0] = dual.is_definite
+        dual.release()
+    else:
+        find_definite(programs.P.reshape(-1, n * n), n, are_definite)
     return are_definite if are_definite.any() else None
 
 

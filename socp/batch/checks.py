@@ -9,7 +9,7 @@ import numpy as np
 from ..compiled.kernels import kernel
 from ..compiled.signatures import Floats, Matrix
 from ..form.convexity import check_semidefinite, is_clearly_semidefinite
-from ..problem.checks import ProgramError, as_dense, as_symmetric, as_vector, check_finite, eps_of
+from ..problem.checks import ProgramError, as_dense, as_symmetric, as_vector, check_finite, eps_of, next_asymmetric
 from ..problem.hessian import Hessian, as_hessian, check_full, hessian_of
 from ..problem.lowrank import LowRank
 from ..problem.program import ConeProgram, check_cones, check_h, check_pair
@@ -31,7 +31,8 @@ def matrices(
     found = as_dense(name, value, shape, why, leading=True)
     if shape[0] is not None:
         stack, eps = found if found.ndim == 3 else found[None], eps_of_each(value, found)
-        for i in np.flatnonzero((stack != np.swapaxes(stack, 1, 2)).any(axis=(1, 2))).tolist():
+        n, i = stack.shape[1], -1
+        while (i := next_asymmetric(stack.reshape(-1, n * n), n, i + 1)) >= 0:
             own = f"{name}[{i}]" if found.ndim == 3 else name
             stack[i] = as_symmetric(own, stack[i], float(eps[0] if eps.size == 1 else eps[i]))
     return found

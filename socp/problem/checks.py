@@ -348,6 +348,25 @@ def all_finite(values: Floats) -> bool:
     return trap == 0.0
 
 
+@kernel
+def next_asymmetric(P: Matrix, n: int, first: int) -> int:
+    """Return the first i >= `first` for which matrix i of order n, row i of P, is not equal to its transpose, or -1.
+
+    The matrices are read in square blocks that fit the cache.
+    """
+    block = 32
+    for p in range(first, P.shape[0]):
+        M, is_same = P[p], True
+        for row in range(0, n, block):
+            for column in range(row, n, block):
+                for i in range(row, min(row + block, n)):
+                    for j in range(max(column, i + 1), min(column + block, n)):
+                        is_same = is_same and M[i * n + j] == M[j * n + i]
+        if not is_same:
+            return p
+    return -1
+
+
 @deferred_kernel
 def asymmetry(P: Matrix, found: Floats) -> float:
     """Return d = max |P_ij - P_ji| and set found = (i, j, d, max |P_ij|), where d is attained at (i, j).
@@ -403,9 +422,10 @@ def as_symmetric(name: str, P: Any, eps: float = EPS) -> Any:
             k = np.abs(difference.data).argmax()
             i, j, worst = difference.row[k], difference.col[k], abs(difference.data[k])
     else:
-        found = np.zeros(4)
-        if asymmetry(np.ascontiguousarray(P, FLOAT), found) == 0.0:
+        full, found = np.ascontiguousarray(P, FLOAT), np.zeros(4)
+        if next_asymmetric(full.reshape(1, -1), len(full), 0) < 0:
             return P
+        asymmetry(full, found)
         (i, j), (worst, size) = found[:2].astype(int), found[2:]
     if worst == 0.0:
         return P

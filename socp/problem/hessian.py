@@ -29,9 +29,9 @@ from .checks import (
     as_csc,
     as_dense,
     as_symmetric,
-    asymmetry,
     eps_of,
     is_symmetric,
+    next_asymmetric,
 )
 
 FULL = 0.5  # share of nonzero entries above which P is stored as a dense array
@@ -423,13 +423,18 @@ def as_hessian(name: str, P: Any, n: int, vector: str) -> sp.csc_array | np.ndar
     return hessian_data(name, P, n, vector)["P"]  # type: ignore[no-any-return]
 
 
+def is_mostly_full(P: np.ndarray) -> bool:
+    """Return True if programs hold the symmetric array P as it is, since most entries are nonzero."""
+    return bool(np.count_nonzero(P) > FULL * P.size)
+
+
 def hessian_data(name: str, P: Any, n: int, vector: str) -> dict[str, Any]:
     """Return the attributes `P`, as `as_hessian` returns it, `P_eps` and `P_places` of a program of `n` variables."""
     if P is None:
         return {"P": None, "P_eps": EPS, "P_places": None}
     if type(P) is np.ndarray and P.dtype == FLOAT and P.shape == (n, n) and n <= GLANCE:
         P = P.astype(FLOAT, order="C")
-        if asymmetry(P, np.zeros(4)) == 0.0 and all_finite(P.reshape(-1)) and np.count_nonzero(P) > FULL * n * n:
+        if all_finite(P.reshape(-1)) and next_asymmetric(P.reshape(1, -1), n, 0) < 0 and is_mostly_full(P):
             return {"P": P, "P_eps": EPS, "P_places": None}
     why = f" ({n} variables in {vector})"
     if isinstance(P, Hessian) and P.rank is not None:
@@ -439,7 +444,7 @@ def hessian_data(name: str, P: Any, n: int, vector: str) -> dict[str, Any]:
     eps = EPS
     if not sp.issparse(P):
         P, eps = as_dense(name, P, (n, n), why), eps_of(P)
-        if np.count_nonzero(P) > FULL * n * n:
+        if is_mostly_full(P):
             return {"P": as_symmetric(name, P, eps), "P_eps": eps, "P_places": None}
     matrix = as_csc(name, P, (n, n), why)
     eps, full = max(eps, eps_of(P)), FULL * n * n  # Stored entries may be zero; only nonzero entries count.
