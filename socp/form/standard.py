@@ -15,10 +15,10 @@ import math
 
 import numpy as np
 
-from ..compiled.kernels import deferred_kernel, inner, kernel, leaf
+from ..compiled.kernels import deferred_kernel, inner, kernel
 from ..compiled.signatures import Bools, Floats, Ints
 from ..compiled.structures import Structure, dimension, flag, floats, integer, integers, number, part
-from ..linalg.csc import multiply_transposed, scale, scaled_norms
+from ..linalg.csc import multiply_transposed, scale, scaled_norms, transpose
 from ..linalg.dense import multiply_low_rank, multiply_symmetric_dense
 from ..problem.checks import ProgramError
 from ..problem.hessian import GLANCE, DenseHessian, Hessian, hessian_of
@@ -351,49 +351,34 @@ def stack(
 ) -> None:  # fmt: skip
     """Write the order of the rows, the sorted patterns of M by columns and by rows, and the source of each entry."""
     sort_rows(form, start, second_order, h)
-    n, p, rows, indptr, row_ptr, columns = form.n, form.p, form.rows, form.M_indptr, form.Mt_indptr, form.Mt_indices
-    place = np.empty(h.size, np.int64)
-    for i in range(h.size):
-        place[i] = -1
+    p, rows, indptr, columns, row_ptr = form.p, form.rows, form.M_indptr, form.Mt_indices, form.Mt_indptr
+    indices, source, origin = form.M_indices, form.M_source, form.Mt_source
+    place, at, is_sorted = np.full(h.size, -1), 0, True
     for i in range(rows.size):
         place[rows[i]] = p + i
-    for i in range(row_ptr.size):
-        row_ptr[i] = 0
-    for j in range(n):
-        count = indptr[j] + A_indptr[j + 1] - A_indptr[j]
+    for j in range(form.n):
+        indptr[j] = at
         for k in range(A_indptr[j], A_indptr[j + 1]):
-            row_ptr[A_indices[k] + 1] += 1
+            indices[at], source[at] = A_indices[k], k
+            at += 1
+        last = 0
         for k in range(G_indptr[j], G_indptr[j + 1]):
             i = place[G_indices[k]]
             if i >= 0:
-                row_ptr[i + 1] += 1
-                count += 1
-        indptr[j + 1] = count
-    fill = np.empty(p + rows.size, np.int64)
-    for i in range(p + rows.size):
-        fill[i] = row_ptr[i]
-        row_ptr[i + 1] += row_ptr[i]
-    # Two stable bucket sorts: by rows, then by columns.
-    entry, next_of = np.empty(columns.size, np.int64), indptr[:-1].copy()
-    for j in range(n):
-        for k in range(A_indptr[j], A_indptr[j + 1]):
-            put(columns, entry, fill, A_indices[k], j, k)
-        for k in range(G_indptr[j], G_indptr[j + 1]):
-            i = place[G_indices[k]]
-            if i >= 0:
-                put(columns, entry, fill, i, j, A_indptr[n] + k)
+                indices[at], source[at] = i, A_indices.size + k
+                is_sorted &= i >= last
+                last = i
+                at += 1
+    indptr[form.n] = at
+    transpose(p + rows.size, indptr, indices, row_ptr, columns, origin)
+    if is_sorted:
+        return
+    next_of, given = indptr[:-1].copy(), source.copy()  # The rows in their order sort each column.
     for i in range(p + rows.size):
         for k in range(row_ptr[i], row_ptr[i + 1]):
-            form.Mt_source[k] = next_of[columns[k]]
-            put(form.M_indices, form.M_source, next_of, columns[k], i, entry[k])
-
-
-@leaf
-def put(keys: Ints, values: Ints, fill: Ints, bucket: int, key: int, value: int) -> None:
-    """Append a key and a value to a bucket."""
-    at = fill[bucket]
-    keys[at], values[at] = key, value
-    fill[bucket] += 1
+            at = next_of[columns[k]]
+            indices[at], source[at], origin[k] = i, given[origin[k]], at
+            next_of[columns[k]] = at + 1
 
 
 @kernel
