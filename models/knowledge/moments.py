@@ -118,9 +118,13 @@ class MinimaxProbabilityClassifier(ProgramClassifier, EngineParameters):
         """Return the means, matrices R_i with R_i'R_i = D Sigma_i D + rho I, and the diagonal of D^-1."""
         classes = [(X[at], weights[at]) for at in (y < 0.0, y > 0.0)]
         means, variances = zip(*(total_variances(*own) for own in classes))
-        within, overall = np.mean(variances, axis=0), total_variances(X, weights)[1]
+        within, (mean, overall) = np.mean(variances, axis=0), total_variances(X, weights)
         scale = np.sqrt(np.where(within > 0.0, within, np.where(overall > 0.0, overall, 1.0)))
-        roots = [np.sqrt(share / share.sum())[:, None] * (own - m) / scale for (own, share), m in zip(classes, means)]
+        means = tuple(np.where(overall > 0.0, m, mean) for m in means)  # of a constant, the rounding is no difference
+        roots = [
+            np.sqrt(share / share.sum())[:, None] * np.where(variance > 0.0, own - m, 0.0) / scale
+            for (own, share), m, variance in zip(classes, means, variances)
+        ]
         if self.rho > 0.0:
             roots = [np.vstack([R, np.sqrt(self.rho) * np.eye(X.shape[1])]) for R in roots]
         return np.array(means), [np.linalg.qr(R)[1] if R.shape[0] > R.shape[1] else R for R in roots], scale

@@ -14,7 +14,7 @@ from ..base.estimator import Classifier, warn_unconverged
 from ..base.groups import IterationParameters
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..numerics.newton_minimizer import Minimum, factored, minimize
-from .separation import least_loss
+from .separation import least_loss, unit_of
 
 LEAST_PENALTY = 1e-8  # penalty per sample if theta can separate the evidence
 
@@ -142,7 +142,9 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         evidence = self._evidence(X)
         if self.theta == "loo":
             self._hold_out(X, codes, np.minimum(weights, 1.0), counts, alpha, evidence)
-        self._maximize(Likelihood(evidence, codes, weights), float(self.C), float(self.tol), int(self.max_iter))
+        unit = unit_of(weights)
+        likelihood = Likelihood(evidence, codes, weights / unit)
+        self._maximize(likelihood, unit, float(self.C), float(self.tol), int(self.max_iter))
         return self
 
     def _counts(self, X: Any) -> Any:
@@ -220,17 +222,18 @@ class HybridNaiveBayes(Classifier, IterationParameters):
         history.end(found.converged)
         return found
 
-    def _maximize(self, likelihood: Likelihood, C: float, tol: float, max_iter: int) -> None:
+    def _maximize(self, likelihood: Likelihood, unit: float, C: float, tol: float, max_iter: int) -> None:
         which, whose = ("held-out", "leave-one-out") if self.theta == "loo" else ("training", "training")
         no_maximum = f"theta can separate the {which} samples, so that the {whose} likelihood has no maximum"
-        found, self.C_ = least_loss(self, likelihood, C, lambda: self._minimize(likelihood, tol, max_iter), no_maximum)
+        run = lambda: self._minimize(likelihood, tol, max_iter)  # noqa: E731
+        found, self.C_ = least_loss(self, likelihood, C, run, no_maximum, unit)
         if not found.converged:
             warn_unconverged(
                 f"HybridNaiveBayes: Newton's method ended after {found.iterations} iterations, the log-likelihood "
                 f"known to about {found.decrement:.1e}.  Lower C, or raise max_iter or tol."
             )
         self.n_iter_ = found.iterations
-        self.log_likelihood_ = likelihood.at(found.theta).log_likelihood
+        self.log_likelihood_ = unit * likelihood.at(found.theta).log_likelihood
         self.intercept_ = np.concatenate([[0.0], found.theta[: self.classes_.size - 1]])
         self.theta_ = found.theta[self.classes_.size - 1 :]
 

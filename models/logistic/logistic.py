@@ -19,7 +19,7 @@ from ..numerics.logistic_loss import LogisticLoss, LogisticPoint
 from ..numerics.newton_minimizer import Minimum, minimize, minimize_lbfgs
 from ..numerics.summed_newton import minimize_sum
 from .blocks import BlockLoss
-from .separation import least_loss
+from .separation import least_loss, unit_of
 
 BY_PRODUCTS = 30  # time of Newton's method by conjugate gradients, in evaluations of the objective
 LEFT = 1e-3  # relative to tol: decrease that a direction by conjugate gradients may miss
@@ -132,12 +132,13 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
             X, codes, weights = X[keep], codes[keep], weights[keep]
         centre = far_centre(X, weights) if self.fit_intercept else None
         X = X if centre is None else X - centre
-        loss = LogisticLoss(X, codes, weights, self.classes_.size, bool(self.fit_intercept), self.solver)
-        minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE)
+        unit = unit_of(weights)
+        loss = LogisticLoss(X, codes, weights / unit, self.classes_.size, bool(self.fit_intercept), self.solver)
+        minimum, self.C_ = least_loss(self, loss, C, lambda: self._minimize(loss, tol, max_iter), SEPARABLE, unit)
         self._keep_minimum(minimum)
         self._keep_coefficients(*loss.split(minimum.theta), centre)
         scale = self.C_ if loss.penalty > 0.0 else 1.0
-        self.objective_, self.dual_objective_ = scale * minimum.value, scale * loss.bound(minimum.theta)
+        self.objective_, self.dual_objective_ = scale * minimum.value, scale * unit * loss.bound(minimum.theta)
         return self
 
     def _keep_minimum(self, minimum: Minimum) -> None:

@@ -215,10 +215,45 @@ def test_a_number_that_multiplies_all_weights_is_divided_out_of_C_or_nothing(nam
 
 @warns
 @having("M")
-def test_a_shift_of_all_samples_is_nothing(name):
+@pytest.mark.parametrize("shift", [3.0, 2.0**30, -(2.0**33)])
+def test_a_shift_of_all_samples_is_nothing(name, shift):
     machine = MACHINES[name]
-    moved = machine.X + 3.0
-    agree(machine, values(machine, fit(machine, samples=moved), moved), values(machine, fit(machine)))
+    near = machine.X if shift == 3.0 else np.round(machine.X * 2.0**12) / 2.0**12  # moved without rounding
+    moved = near + shift
+    agree(
+        machine, values(machine, fit(machine, samples=moved), moved), values(machine, fit(machine, samples=near), near)
+    )
+
+
+@warns
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+@pytest.mark.parametrize("name", ["LogisticRegression", "LogisticRegression, free", "HybridNaiveBayes"])
+def test_weights_have_any_unit(name, unit):
+    """C is in the unit of the weights, and one document that is held out is one of weight 1."""
+    machine = MACHINES[name]
+    changed = {"C": machine.model.C / unit} | ({"theta": "training"} if name == "HybridNaiveBayes" else {})
+    weights = 0.5 + np.arange(48) % 3
+    if name == "HybridNaiveBayes":
+        changed |= {"alpha": machine.model.alpha * unit}
+    same = {"theta": "training"} if name == "HybridNaiveBayes" else {}
+    one, other = fit(machine, weights=weights, **same), fit(machine, weights=unit * weights, **changed)
+    agree(machine, values(machine, other), values(machine, one))
+    assert other.C_ == pytest.approx(one.C_ / unit)
+    for name in ("objective_", "dual_objective_"):
+        if np.isfinite(machine.model.C) and hasattr(one, name):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9)
+
+
+@warns
+@pytest.mark.parametrize("value", [0.0, 3.0, 1e9 + 0.1])
+@pytest.mark.parametrize("name", [
+    "SVC linear", "SVR linear", "NuSVC", "MultiTaskSVC", "MinimaxProbabilityClassifier", "LogisticRegression",
+    "LinearDiscriminant", "QuadraticDiscriminant", "Prototypes", "JointGaussianRegressor", "CoupledDiscriminant",
+])  # fmt: skip
+def test_a_constant_column_is_nothing(name, value):
+    machine = MACHINES[name]
+    more = np.column_stack([machine.X, np.full(48, value)])
+    agree(machine, values(machine, fit(machine, samples=more), more), values(machine, fit(machine)))
 
 
 @warns
