@@ -29,6 +29,7 @@ from .method.loop import State
 from .method.newton import Newton, Point
 from .method.run import INTERRUPTED, NO_RECORDS, OPTIMAL, Iterate, Run, limit_reached
 from .plan.choice import decide
+from .plan.habit import Habit
 from .plan.plan import Plan
 from .problem import printing
 from .problem.checks import ProgramError
@@ -158,6 +159,7 @@ class Engine(SetUpOnce):
 
     program: ConeProgram
     timings: dict[str, float]
+    _habit: Habit
     _is_shared = False  # True once somebody else may hold parts of the workspace: it is not released
 
     def _set_up(self, program: ConeProgram) -> None:
@@ -185,7 +187,7 @@ class Engine(SetUpOnce):
                 timings["ordering"], timings["symbolic"] = state.kkt.analysis_seconds()
                 form.is_pooled = False  # `workspace.release` decides whether the new state is pooled.
         # The program is accepted: from here on the solver changes.
-        self.form, self.timings, self._state, self._zeros = form, timings, state, zeros
+        self.form, self.timings, self._state, self._zeros, self._habit = form, timings, state, zeros, Habit()
         self._fallbacks: Fallbacks | None = None  # created when a run fails
         # The choice of dense Cholesky counts the cost of a sparse analysis, which more than one solve would share.
         self.first = program if state.plan.is_free and state.plan.backend == "dense" else None
@@ -377,9 +379,12 @@ class Engine(SetUpOnce):
             self._plan_for_many()
         until = self._end_of_solve() if until is None else until
         self._is_stale = True  # True until the run ends, as an interruption may leave its memory inconsistent
-        run = Run(self.program, self._state, self.settings, start if start is not True else self._has_last, test, until)
+        start = start if start is not True else self._has_last and self._habit.is_due()
+        run = Run(self.program, self._state, self.settings, start, test, until)
         with self._blas(self.form.n + self.form.p):
             run.solve()
+            if run.status is OPTIMAL and not isinstance(start, tuple):
+                self._habit.count(run.iterations, start and self._state.warm)
             if run.status in FAILED or run.has_large_multipliers:
                 self._fallbacks = self._fallbacks or Fallbacks(self._state, self.settings)
                 run = self._fallbacks.improve(run, self.program, test, until)

@@ -34,6 +34,7 @@ from socp.linalg.vectors import dot_within, norm_within
 from socp.problem.checks import EPS
 
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
+from ..problem.starts import is_near
 from .dual_set import (
     EQUAL,
     LOWER,
@@ -233,14 +234,17 @@ def add_beside(dual: DualSet, l: Floats, u: Floats, worst: int) -> None:
 
 
 @inner
-def settle(dual: DualSet) -> None:
+def settle(dual: DualSet, is_old: bool) -> bool:
     """Minimize norm(u) with the rows of the working set as equalities; drop rows whose multiplier reaches zero.
+
+    Return False, with nothing changed, if the set `is_old` and most of its multipliers get the wrong sign: it takes
+    longer to drop these rows one by one than to begin without any.
 
     Invariant: the multipliers move on a segment along which the dual objective rises, and stop at the first zero.
     """
     rows, side, multipliers, target, z, L = dual.rows, dual.side, dual.multipliers, dual.target, dual.work, dual.L
     while True:
-        count, at, share, wrong = dual.count, -1, 1.0, 0.0
+        count, at, share, wrong, balance = dual.count, -1, 1.0, 0.0, 0
         for k in range(count):
             i = rows[k]
             z[k] = -(dual.lower[i] if side[i] == LOWER else dual.upper[i]) - dot_within(L[k], 0, z, 0, k)
@@ -249,16 +253,22 @@ def settle(dual: DualSet) -> None:
         solve_transposed(dual, target)
         for k in range(count):
             kind = side[rows[k]]
+            if kind != EQUAL:
+                balance += 1 if kind * target[k] < 0.0 else -1
             if kind != EQUAL and kind * target[k] < 0.0:
                 own = multipliers[k] / (multipliers[k] - target[k])
                 if own < share or (own == share and -kind * target[k] > wrong):
                     at, share, wrong = k, own, -kind * target[k]
+        if is_old and balance > 0:
+            return False
+        is_old = False
         for k in range(count):
             multipliers[k] = target[k] if at < 0 else multipliers[k] + share * (target[k] - multipliers[k])
         if at < 0:
             break
         drop(dual, at)
     find_point(dual)
+    return True
 
 
 @kernel
@@ -302,7 +312,9 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
     take_vectors(q, l, u, x, dual)
     begin(l, u, dual, is_warm)
     dual.steps, batch.code[0] = 0, FAILED
-    settle(dual)
+    if not settle(dual, is_warm):
+        begin(l, u, dual, False)
+        settle(dual, False)
     while dual.steps <= dual.max_steps:
         i = most_violated(dual)
         for _ in range(REFINEMENTS):
@@ -336,7 +348,7 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
             add_beside(dual, l, u, i)
         made += 1
         dual.steps += 1
-        settle(dual)
+        settle(dual, False)
     batch.iterations[0] = dual.result[0] = made
     dual.result[1] = dual.count
 
@@ -384,6 +396,7 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int
     A program fails if its P is not definite.
     """
     own, N, has_own = dual.batch, dual.m + dual.n, batch.P.shape[0] > 1 or batch.A.shape[0] > 1
+    x, at = batch.x_start, np.empty(N)
     for i in range(first, end):
         if has_own:
             P, A = batch.P[min(i, batch.P.shape[0] - 1)], batch.A[min(i, batch.A.shape[0] - 1)]
@@ -399,7 +412,9 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int
             own.l[0, k], own.u[0, k] = batch.l[of_l, k], batch.u[of_u, k]
         is_warm = batch.x_start.shape[0] > 0 and batch.x_start[i, 0] == batch.x_start[i, 0]
         if is_warm:
-            begin_at(dual, batch.x_start[i], batch.y_start[i])
+            for k in range(N):
+                at[k] = dot_within(own.A[0], k * dual.n, x[i], 0, dual.n) if k < dual.m else x[i, k - dual.m]
+            begin_at(dual, at, batch.y_start[i])
         solve_dual(dual, layout, batch.q[min(i, batch.q.shape[0] - 1)], is_warm)
         batch.code[i], batch.iterations[i] = own.code[0], own.iterations[0]
         for j in range(dual.n):
@@ -410,18 +425,52 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int
             batch.numbers[k, i] = own.numbers[k, 0]
 
 
+@kernel
+def begin_near(dual: DualSet, q: Floats, x: Floats, y: Floats, z: Floats, known: int) -> bool:
+    """Begin at a point of the caller's, with the multipliers that are not `known`; return False if it is far off."""
+    own, m, n, v = dual.batch, dual.m, dual.n, dual.batch.y[0]
+    at, Px, gradient = np.empty(m + n), np.empty(n), np.empty(n)
+    for j in range(n):
+        at[m + j], v[m + j], Px[j], gradient[j] = x[j], z[j], dot_within(own.P[0], j * n, x, 0, n), q[j]
+    for i in range(m):
+        at[i], v[i] = dot_within(own.A[0], i * n, x, 0, n), y[i]
+        if y[i] != 0.0:
+            for j in range(n):
+                gradient[j] += y[i] * own.A[0, i * n + j]
+    if not is_near(at, own.l[0], own.u[0], q, Px, gradient, v, known):
+        return False
+    begin_at(dual, at, v)
+    return True
+
+
 @inner
-def begin_at(dual: DualSet, x: Floats, y: Floats) -> None:
-    """Make the sides whose multipliers `y` exceed their slacks at `x` the working set; its factor is computed later."""
-    own, m, n = dual.batch, dual.m, dual.n
-    dual.side[:] = 0
-    dual.count, dual.is_factored = 0, False
-    for i in range(m + n):
-        value = dot_within(own.A[0], i * n, x, 0, n) if i < m else x[i - m]
-        slack = own.u[0, i] - value if y[i] > 0.0 else value - own.l[0, i]
-        if abs(y[i]) > slack and own.l[0, i] < own.u[0, i] and dual.count < n:
-            dual.rows[dual.count], dual.side[i] = i, UPPER if y[i] > 0.0 else LOWER
-            dual.count += 1
+def begin_at(dual: DualSet, at: Floats, v: Floats) -> None:
+    """Make the sides whose multipliers `v` exceed their slacks at the values `at` the working set.
+
+    The factor of the last set is kept for the rows that stay if these are more than those that leave.
+    """
+    own, rows, side, leave = dual.batch, dual.rows, dual.wanted, 0
+    l, u, N = own.l[0], own.u[0], dual.m + dual.n
+    for i in range(N):
+        slack = u[i] - at[i] if v[i] > 0.0 else at[i] - l[i]
+        side[i] = 0 if l[i] == u[i] or abs(v[i]) <= slack else UPPER if v[i] > 0.0 else LOWER
+    for k in range(dual.count):
+        leave += 1 if dual.side[rows[k]] != EQUAL and side[rows[k]] == 0 else -1
+    if not dual.is_factored or leave > 0:
+        dual.side[:] = 0
+        dual.count, dual.is_factored = 0, False
+    for k in range(dual.count - 1, -1, -1):
+        i = rows[k]
+        if dual.side[i] != EQUAL and side[i] == 0:
+            drop(dual, k)
+        elif dual.side[i] != EQUAL and side[i] != dual.side[i]:
+            dual.side[i], dual.multipliers[k] = side[i], 0.0
+    for i in range(N):
+        if side[i] != 0 and (dual.side[i] == 0 or dual.side[i] == MISSED) and dual.count < dual.n:
+            if not dual.is_factored:
+                dual.rows[dual.count], dual.side[i], dual.count = i, side[i], dual.count + 1
+            elif append(dual, i):
+                dual.multipliers[dual.count - 1], dual.side[i] = 0.0, side[i]
 
 
 @inner

@@ -59,6 +59,7 @@ class DualSet(Structure):
     correction, work = floats("n + 1"), floats("n + 1")
     step = floats("n")  # x - x_k of the last proximal step
     old_rows, old_side = integers("n + 1"), integers("n + 1")  # working set of the last program, while `begin` takes it
+    wanted = integers("m + n")  # sides of the rows that a point wants in the working set
     last_rows, last_side, last_count = integers("n + 1"), integers("n + 1"), integer()  # working set before the solve
     L, D = matrix("n + 1, n + 1"), floats("n + 1")
     tol = number()  # accepted violation, relative to 1 + |side|

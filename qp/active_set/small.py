@@ -41,11 +41,10 @@ from ..problem.derivatives import linearize as linearize_program
 from ..problem.packed import Parts, empty_block, fill, parts_of, unpack
 from ..problem.program import NO_LOWER, NO_UPPER, QuadraticProgram
 from ..problem.solution import Point, Solution, words_of_ray
-from ..problem.starts import near_point
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, MOST_PROXIMAL, UNKNOWN, load_dual, solve_block, solve_dual, solve_each
-from .dual_set import LOWER, UPPER, DualSet
+from .dual import BESIDE, MOST_PROXIMAL, UNKNOWN, begin_near, load_dual, solve_block, solve_dual, solve_each
+from .dual_set import DualSet
 from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
@@ -142,10 +141,7 @@ class DualActiveSet(Method):
         program, settings = offer.program, self.settings
         self.program, warm_start = program, start is True
         if isinstance(start, tuple):
-            point = near_point(program, start)
-            warm_start = point is not None
-            if point is not None:
-                self.start_at(*point)
+            warm_start = self.start_at(*start)
         if not settings.verbose:
             return self.find(warm_start)
         offer.show(self.plan, program, ConeForm(program))
@@ -214,13 +210,20 @@ class DualActiveSet(Method):
             workspace.factor = 0
         workspace.program, workspace.is_at_work, workspace.has_answer = None, False, False
 
-    def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
-        """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
-        workspace, program = self._enter(), self.program
-        v, at = np.concatenate([y, z]), np.concatenate([program.A @ x, x])
-        lower, upper = workspace.batch.l[0], workspace.batch.u[0]
-        workspace.begin_at(v, at, lower, upper)
+    def start_at(self, x: np.ndarray, y: np.ndarray | None, z: np.ndarray | None) -> bool:
+        """Make the sides whose multipliers exceed their slacks the working set; return False if the point is far off.
+
+        Multipliers that are None are computed.
+        """
+        workspace, known = self._enter(), (y is not None) + 2 * (z is not None)
+        y, z = (np.zeros(size) if v is None else v for v, size in ((y, self.program.m), (z, self.program.n)))
+        is_near = bool(self._begin(workspace, x, y, z, known))
+        workspace.has_answer |= is_near
         workspace.is_at_work = False
+        return is_near
+
+    def _begin(self, workspace: Workspace, x: np.ndarray, y: np.ndarray, z: np.ndarray, known: int) -> int:
+        return begin_near(workspace.work, self.program.q, x, y, z, known)
 
     def _enter(self) -> Workspace:
         """Return a workspace with the program, marked as at work: the method's own, one from the pool, or a new one."""
@@ -388,19 +391,6 @@ class Workspace:
     def allow(self, seconds: float) -> None:
         """Limit the number of steps to the given time; a step costs a product with all rows."""
         self.work.max_steps = int(seconds / self.step)
-
-    def begin_at(self, v: np.ndarray, at: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Initialize the working set with the sides whose multipliers `v` exceed their slacks at the values `at`."""
-        slack = np.where(v > 0.0, upper - at, at - lower)
-        self.begin_with(np.flatnonzero((np.abs(v) > slack) & (lower < upper)), v > 0.0)
-
-    def begin_with(self, rows: np.ndarray, is_upper: np.ndarray) -> None:
-        """Initialize the working set with rows at their upper or lower sides; the factor is computed later."""
-        work, rows = self.work, rows[: self.kind[0]]
-        work.side[:] = 0
-        work.side[rows] = np.where(is_upper[rows], UPPER, LOWER)
-        work.rows[: rows.size], work.count, work.is_factored = rows, rows.size, False
-        self.has_answer = True
 
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
         """Load the parts of P and A (see `packed.parts_of`) and q, l, u, lb, ub, and factor P."""

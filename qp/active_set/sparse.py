@@ -35,8 +35,9 @@ from ..method import Offer
 from ..plan.choice import has_time, suits_dual
 from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution
+from ..problem.starts import is_near
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, MOST_PROXIMAL, PROXIMAL, close_trace, find_dual
+from .dual import BESIDE, MOST_PROXIMAL, PROXIMAL, begin_at, close_trace, find_dual
 from .dual_set import LOWER, DualSet
 from .equality_kkt import EqualityKKT, equality_kkt, find_z, rows_of
 from .rounds import EXACT
@@ -183,6 +184,34 @@ def write_ray(s: SparseProgram, y: Floats) -> None:
     write_multipliers(s, y)
 
 
+@kernel
+def begin_sparse(
+    s: SparseProgram, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats, x: Floats, v: Floats, known: int
+) -> bool:  # fmt: skip
+    """Begin at a point of the caller's with multipliers v = (y, z_bounds); see `begin_near`."""
+    m, n, first, rows = s.m, s.n, s.sided.size, s.sided.size + s.bounded.size
+    at, lower, upper, gradient, Px = np.empty(m + n), np.empty(m + n), np.empty(m + n), np.empty(n), np.empty(n)
+    for i in range(m):
+        at[i], lower[i], upper[i] = 0.0, l[i], u[i]
+    for j in range(n):
+        at[m + j], lower[m + j], upper[m + j], gradient[j], Px[j] = x[j], lb[j], ub[j], q[j], 0.0
+        for k in range(s.indptr[j], s.indptr[j + 1]):
+            at[s.indices[k]] += s.data[k] * x[j]
+            gradient[j] += s.data[k] * v[s.indices[k]]
+        for k in range(s.P_indptr[j], s.P_indptr[j + 1]):
+            Px[j] += s.P_data[k] * x[s.P_indices[k]]
+    if not is_near(at, lower, upper, q, Px, gradient, v, known):
+        return False
+    take_sides(s, l, u, lb, ub)
+    for k in range(rows):
+        i = s.sided[k] if k < first else m + s.bounded[k - first]
+        lower[k], upper[k] = at[i], v[i]
+    for k in range(rows, s.work.m + s.work.n):
+        lower[k] = upper[k] = 0.0
+    begin_at(s.work, lower, upper)
+    return True
+
+
 @inner
 def test(s: SparseProgram, q: Floats, l: Floats, u: Floats, lb: Floats, ub: Floats) -> None:
     """Measure the residuals of the answer on the program's own data, in twice the precision."""
@@ -298,15 +327,20 @@ class SparseActiveSet(DualActiveSet):
         n, m, P = program.n, program.m, program.hessian
         if not P.is_sparse or not suits_dual(program, settings):
             return None
+        entries, seconds = (
+            program.A.data.size + P.entries,
+            method_seconds(n, m, program.A.data.size, P.entries, solved=solved),
+        )
+        best = min(seconds["interior point"], plan.expected if plan is not None else np.inf)
+        if sparse_dual_seconds(n, entries, 0, 0, solved=solved) > best:  # Even without rows it is slower.
+            return None
         equal = np.count_nonzero(program.l == program.u) + np.count_nonzero(program.lb == program.ub)
         left = max(n - int(equal), 0)
         if not solved and SINGLE * left > n:
             return None
-        split, entries = Split(program), program.A.data.size + P.entries
+        split = Split(program)
         if min(left, split.inner) > MOST_ACTIVE or (not solved and not split.inner):
             return None
-        seconds = method_seconds(n, m, program.A.data.size, P.entries, solved=solved)
-        best = min(seconds["interior point"], plan.expected if plan is not None else np.inf)
         expected = sparse_dual_seconds(n + split.equal.size, entries, left, split.inner, solved=solved)
         if expected > best or not has_time(settings, 4 * split.inner * expected):
             return None
@@ -347,15 +381,11 @@ class SparseActiveSet(DualActiveSet):
         steps = self._answers.trace[: self._answers.iterations.item() + 1].copy()
         return self._certificate(np.zeros(program.n), y[: program.m], y[program.m :], steps.view(np.float64))
 
-    def start_at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
-        """Initialize the working set with the sides whose multipliers exceed their slacks at (x, y, z)."""
-        workspace, program, s = self._enter(), self.program, self._work
-        v, at, lower, upper = (
-            np.concatenate([of_rows[s.sided], of_variables[s.bounded]])
-            for of_rows, of_variables in ((y, z), (program.A @ x, x), (program.l, program.lb), (program.u, program.ub))
+    def _begin(self, workspace: Workspace, x: np.ndarray, y: np.ndarray, z: np.ndarray, known: int) -> int:
+        program = self.program
+        return begin_sparse(
+            self._work, program.q, program.l, program.u, program.lb, program.ub, x, np.concatenate([y, z]), known
         )
-        workspace.begin_at(v, at, lower, upper)
-        workspace.is_at_work = False
 
     def _enter(self) -> Workspace:
         workspace = self._workspace

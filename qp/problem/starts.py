@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from socp.compiled.kernels import inner
+from socp.compiled.signatures import Floats
 from socp.method.start import WARM_LIMIT, WARM_MARGIN
 from socp.problem.starts import Start, checked_start
 
 from .program import QuadraticProgram
-from .solution import Point, Solution
+from .solution import Solution
 
 
 def start_of(value: Any, program: QuadraticProgram, name: str = "warm_start") -> bool | Start:
@@ -40,18 +42,35 @@ def bound_multipliers(gradient: np.ndarray, x: np.ndarray, lb: np.ndarray, ub: n
     return np.where(np.where(gradient < 0.0, ub - x, x - lb) <= np.abs(gradient), -gradient, 0.0)
 
 
-def near_point(program: QuadraticProgram, start: Start) -> Point | None:
-    """Return the completed point if its residuals are well below the size of the data, as `start_warm` asks."""
-    x, y, z = completed(program, start)
-    if y is None or z is None:
-        return None
-    Px, Ax, v = program.hessian.product(x), program.A @ x, program.A.T @ y + z
-    sides = (Ax, program.l, program.u), (x, program.lb, program.ub)
-    return (x, y, z) if residual(Px, program.q, v, *sides) < WARM_LIMIT else None
+@inner
+def is_near(
+    at: Floats, lower: Floats, upper: Floats, q: Floats, Px: Floats, gradient: Floats, v: Floats, known: int
+) -> bool:  # fmt: skip
+    """Complete the multipliers `v`; return True if residuals are well below the size of the data, as in `start_warm`.
+
+    `at` has the values of the rows and variables, `v` (y, z_bounds), and `gradient` q + A'y.  What is not `known` is
+    computed as in `completed`: it is 1 if y is known, 2 if z_bounds is, 3 if both are.
+    """
+    n, missed, size = q.size, 0.0, 0.0
+    m = at.size - n
+    for i in range(m):
+        slack = min(at[i] - lower[i], upper[i] - at[i])
+        if known == 0 and slack < WARM_MARGIN * (1.0 + abs(at[i])):
+            return False
+        missed, size = max(missed, -slack), max(size, abs(at[i]))
+    worst = missed / (1.0 + size)
+    missed, size, scale, left = 0.0, 0.0, 0.0, 0.0
+    for j in range(n):
+        i, g = m + j, Px[j] + gradient[j]
+        if known < 2:
+            v[i] = -g if (upper[i] - at[i] if g < 0.0 else at[i] - lower[i]) <= abs(g) else 0.0
+        missed = max(missed, lower[i] - at[i], at[i] - upper[i])
+        size, scale, left = max(size, abs(at[i])), max(scale, abs(Px[j]), abs(q[j])), max(left, abs(g + v[i]))
+    return max(worst, missed / (1.0 + size), left / (1.0 + scale)) < WARM_LIMIT
 
 
 def residual(Px: np.ndarray, q: np.ndarray, v: np.ndarray, *sides: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Any:
-    """Return the largest residual relative to its block, of one point, or of each of a batch with a leading axis.
+    """Return the largest residual relative to its block, of each point of a batch.
 
     `v` is A'y + z_bounds; `sides` has (values, lower sides, upper sides) of each block.
     """

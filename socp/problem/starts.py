@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .checks import ProgramError, as_vector, check_finite
+from .checks import FLOAT, ProgramError, all_finite, as_vector, check_finite
 
 Start = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]  # x and the multipliers; None if they are unknown
+
+PLAIN = (8,)  # strides of a contiguous vector
 
 WarmStart = Any  # bool, answer, tuple of vectors, or vector; `checked_start` refuses other values
 
@@ -36,19 +38,17 @@ def checked_start(value: Any, kind: type, sizes: dict[str, int], name: str = "wa
     if isinstance(value, kind):
         return _of_answer(value, sizes, name)
     if isinstance(value, tuple) and len(value) == len(sizes) and value[0] is not None:
-        parts = dict(zip(sizes, value))
-    elif isinstance(value, list) or (hasattr(value, "__array__") and not isinstance(value, np.generic)):
-        return _checked(name, value, sizes["x"]), None, None
-    else:
-        raise ProgramError(
-            f"{name} must be True, False, a {kind.__module__.partition('.')[0]}.{kind.__name__}, a tuple "
-            f"({', '.join(sizes)}) or a vector x, but {reprlib.repr(value)} came"
+        x, y, z = (
+            None if part is None else _checked(name, part, size, key) for part, (key, size) in zip(value, sizes.items())
         )
-    x, y, z = (
-        None if part is None else _checked(f"{name}: {key}", part, sizes[key]) for key, part in parts.items()
-    )  # fmt: skip
-    assert x is not None
-    return x, y, z
+        assert x is not None
+        return x, y, z
+    if isinstance(value, list) or (hasattr(value, "__array__") and not isinstance(value, np.generic)):
+        return _checked(name, value, sizes["x"]), None, None
+    raise ProgramError(
+        f"{name} must be True, False, a {kind.__module__.partition('.')[0]}.{kind.__name__}, a tuple "
+        f"({', '.join(sizes)}) or a vector x, but {reprlib.repr(value)} came"
+    )
 
 
 def _of_answer(answer: Any, sizes: dict[str, int], name: str) -> bool | Start:
@@ -60,7 +60,12 @@ def _of_answer(answer: Any, sizes: dict[str, int], name: str) -> bool | Start:
     return x, y, z
 
 
-def _checked(name: str, part: Any, size: int) -> np.ndarray:
+def _checked(name: str, part: Any, size: int, key: str = "") -> np.ndarray:
+    """Return a part of a point as a vector, which is the caller's own if it can be."""
+    if type(part) is np.ndarray and part.dtype is FLOAT and part.shape == (size,) and part.strides == PLAIN:
+        if all_finite(part):
+            return part
+    name = f"{name}: {key}" if key else name
     vector = as_vector(name, part, size)
     check_finite(name, vector)
     return vector

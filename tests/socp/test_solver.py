@@ -335,3 +335,19 @@ def test_a_low_rank_hessian_of_rank_zero_without_rows_asks_nothing_of_blas(capfd
     assert Solver(program, kkt="lowrank").solve().status is Status.OPTIMAL
     captured = capfd.readouterr()
     assert "DSYRK" not in captured.out + captured.err
+
+
+def test_warm_starts_that_lose_iterations_become_rare():
+    rng, n = np.random.default_rng(1), 100
+    A = rng.random((n // 2, n)) * (rng.random((n // 2, n)) < 0.3) + np.eye(n // 2, n)
+    G, h = np.vstack([A, np.eye(n), -np.eye(n)]), np.concatenate([A.sum(axis=1) / 3.0, np.ones(n), np.zeros(n)])
+    solver, counts = socp.Solver(c=-rng.uniform(0.5, 1.5, n), G=G, h=h, cones=[socp.NonNeg(h.size)]), [0, 0]
+    solver.solve()
+    for _ in range(40):
+        c = -rng.uniform(0.5, 1.5, n)
+        solver.update(c=c)
+        warm, cold = solver.solve(warm_start=True), socp.solve(c=c, G=G, h=h, cones=[socp.NonNeg(h.size)])
+        counts[0] += warm.iterations
+        counts[1] += cold.iterations
+        assert warm.status == cold.status == "optimal" and abs(warm.objective - cold.objective) < 1e-6 * n
+    assert counts[0] <= 1.1 * counts[1]

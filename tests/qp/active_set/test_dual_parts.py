@@ -128,7 +128,7 @@ def test_steps_to_the_sides_and_what_is_corrected_there():
         w.lower[chosen[2]] = w.upper[chosen[2]]
         w.multipliers[:4] = [1.0, -1.0, 0.0, 2.0]
         start, sides = w.multipliers[:4].copy(), np.where(w.side == LOWER, w.lower, w.upper)
-        dual.settle(w)
+        dual.settle(w, False)
         kept, y = list(chosen), start
         while True:  # step towards the shortest u, as far as the signs allow
             W = w.M[kept]

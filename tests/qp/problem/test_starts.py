@@ -131,3 +131,28 @@ def test_unknown_multipliers_of_bounds_are_computed():
     np.testing.assert_array_equal(completed(program, (x, np.array([0.25]), None))[2], [1.75, 0.0, -1.25])
     active = qp.QuadraticProgram(np.eye(3), [-3.0, 0.5, 2.0], [[1.0, 1.0, 1.0]], u=0.0, lb=-1.0, ub=1.0)
     assert completed(active, (x, None, None)) == (x, None, None)  # The multiplier of the row is not zero.
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_working_set_that_says_nothing_is_left_at_once(seed):
+    rng, n = np.random.default_rng(seed), 80
+    M = rng.normal(size=(n, n))
+    solver, q = Solver(M @ M.T / n + np.eye(n), np.zeros(n), lb=-1.0, ub=1.0), 10.0 * rng.normal(size=n)
+    for k in range(6):
+        solver.update(q=(-1.0) ** k * q)
+        cold = qp.solve(solver.program)
+        warm = solver.solve(warm_start=True)
+        assert warm.iterations <= cold.iterations and warm.plan.method == "dual active set"
+        np.testing.assert_allclose(warm.x, cold.x, atol=1e-9)
+
+
+def test_a_point_keeps_what_it_shares_with_the_last_working_set():
+    solver = METHODS["dual active set"]()
+    rng, last = np.random.default_rng(2), METHODS["dual active set"]().solve()
+    for _ in range(10):
+        solver.update(q=DATA["q"] + 0.2 * rng.normal(size=N))
+        cold, warm = qp.solve(solver.program), solver.solve(warm_start=last)
+        np.testing.assert_allclose(warm.x, cold.x, atol=1e-9)
+        np.testing.assert_allclose(warm.y, cold.y, atol=1e-8)
+        assert warm.status == "optimal" and warm.iterations <= cold.iterations
+        last = warm
