@@ -211,13 +211,14 @@ class DualActiveSet(Method):
         workspace.program, workspace.is_at_work, workspace.has_answer = None, False, False
 
     def start_at(self, x: np.ndarray, y: np.ndarray | None, z: np.ndarray | None) -> bool:
-        """Make the sides whose multipliers exceed their slacks the working set; return False if the point is far off.
+        """Begin at x with the sides whose multipliers exceed their slacks; return False if the point is far off.
 
         Multipliers that are None are computed.
         """
         workspace, known = self._enter(), (y is not None) + 2 * (z is not None)
         y, z = (np.zeros(size) if v is None else v for v, size in ((y, self.program.m), (z, self.program.n)))
         is_near = bool(self._begin(workspace, x, y, z, known))
+        workspace.batch.x[0] = x  # The first proximal step leaves from here.
         workspace.has_answer |= is_near
         workspace.is_at_work = False
         return is_near

@@ -465,3 +465,21 @@ def test_it_leaves_again_where_it_takes_longer(monkeypatch):
             assert found.status is Status.OPTIMAL and found.plan.method == "interior point"
         assert solver.dual_active_set is None
     assert {solver.solve(warm_start=True).plan.method for _ in range(33)} == {"interior point"}  # for good
+
+
+def test_a_start_of_ones_own_does_not_depend_on_the_program_before():
+    # the optimal points are a face of a box, on which proximal steps go to the point nearest to the start
+    face = qp.QuadraticProgram(None, np.append(np.zeros(5), 1.0), np.ones((1, 6)), 0.0, 4.0, -1.0, 1.0)
+    start = np.array([0.3, -0.2, 0.9, 0.1, 0.5, -1.0])
+    found = []
+    for before in (-9.0, 0.0, 9.0):
+        other = qp.Solver(qp.QuadraticProgram(None, before * np.arange(6.0), np.ones((1, 6)), -2.0, 2.0, -1.0, 1.0))
+        other.solve()
+        del other  # its workspace goes to the next program
+        solver = qp.Solver(face)
+        solution = solver.solve(warm_start=(start, None, None))
+        assert solution.plan.method == "dual active set"
+        found.append(solution.x)
+    for x in found:
+        np.testing.assert_array_equal(x, found[0])
+        np.testing.assert_allclose(x, start, atol=1e-9)
