@@ -35,6 +35,7 @@ from .compare import (
     pairs,
     report,
     suite,
+    warm,
 )
 from .experiments.frame import conduct, confirm, pages
 from .fuzz import batches, campaign, crossing, through, trial
@@ -42,7 +43,12 @@ from .fuzz import catalogue as families
 from .programs import catalogue, sets
 from .tour import INTRODUCTION, tour
 
-TABLES = {"kernels": kernel_machines.COMPARISON, "linear": linear.COMPARISON, "derivatives": derivatives.COMPARISON}
+TABLES = {
+    "kernels": kernel_machines.COMPARISON,
+    "linear": linear.COMPARISON,
+    "derivatives": derivatives.COMPARISON,
+    "warm": warm.COMPARISON,
+}
 Command = Callable[[argparse.Namespace], int]
 Option = tuple[str, dict[str, Any]]
 COMMANDS: dict[str, tuple[Command, tuple[Option, ...]]] = {}

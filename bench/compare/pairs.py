@@ -1,4 +1,4 @@
-"""A job done by centralpath and by another solver: the row of `compare kernels`, `linear` and `derivatives`.
+"""A job done by centralpath and by another solver: the row of `compare kernels`, `linear`, `derivatives`, `warm`.
 
 A fit or a gradient is no program of a set.  Each of these comparisons states its jobs and measures them as pairs; the
 clock, the table, the summary and what counts as wrong are here, once.

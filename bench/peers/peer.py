@@ -51,6 +51,8 @@ class Asked(NamedTuple):
     read: Callable[[Any, Any], tuple[str, int, Point]]
     # gives the solver another linear objective c, or, if all rows are equalities, other sides b
     update: Callable[..., Any] = lambda solver, c: None
+    # takes a program with other vectors, and returns a function that gives them to the solver; None: it is set up anew
+    follow: Callable[[Any], Callable[[Any], Any]] | None = None
 
 
 @contextlib.contextmanager

@@ -45,7 +45,13 @@ def piqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         point = form.recover(found.x, found.y, found.z_u - found.z_l, found.z_bu - found.z_bl)
         return said.name, found.info.iter, point
 
-    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c=None, b=None: solver.update(c=c, b=b))
+    def follow(changed: qp.QuadraticProgram) -> Any:
+        new = two_sided(changed)
+        data = {"c": new.q, "b": new.b, "h_l": new.l, "h_u": new.u, "x_l": new.lb, "x_u": new.ub}
+        return lambda solver: solver.update(**data)
+
+    update = lambda solver, c=None, b=None: solver.update(c=c, b=b)  # noqa: E731
+    return Asked(setup, lambda solver: solver.solve(), read, update, follow)
 
 
 @peer(
@@ -79,7 +85,12 @@ def osqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         else:
             solver.update(l=np.concatenate([b, lower[b.size :]]), u=np.concatenate([b, upper[b.size :]]))
 
-    return Asked(setup, solve, read, update)
+    def follow(changed: qp.QuadraticProgram) -> Any:
+        new = two_sided(changed)
+        _, l, u, _ = stacked(new)
+        return lambda solver: solver.update(q=new.q, l=l, u=u)
+
+    return Asked(setup, solve, read, update, follow)
 
 
 @peer(QUADRATIC, tolerances="eps_abs eps_rel eps_prim_inf eps_dual_inf", time_limit="time_limit",
@@ -101,7 +112,21 @@ def qpalm(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         multipliers = solver.prim_inf_certificate if status == solver.info.PRIMAL_INFEASIBLE else found.y
         return f"qpalm:{status}", solver.info.iter, form.recover(x, *split(multipliers))
 
-    return Asked(lambda: package.Solver(data, own), lambda solver: solver.solve(), read)
+    def follow(changed: qp.QuadraticProgram) -> Any:
+        new = two_sided(changed)
+        _, l, u, _ = stacked(new)
+
+        def take(solver: Any) -> None:
+            found = solver.solution
+            x, y = found.x.copy(), found.y.copy()
+            solver.update_q(new.q)
+            solver.update_bounds(l, u)
+            if np.isfinite(x).all() and np.isfinite(y).all():
+                solver.warm_start(x, y)
+
+        return take
+
+    return Asked(lambda: package.Solver(data, own), lambda solver: solver.solve(), read, follow=follow)
 
 
 @peer(
@@ -235,7 +260,11 @@ def daqp(program: qp.QuadraticProgram, settings: dict[str, Any]) -> Asked:
         above, below = (None if b is None else np.concatenate([bounds, b]) for bounds in (program.ub, program.lb))
         model.update(f=c, bupper=above, blower=below)
 
-    return Asked(setup, lambda model: model.solve(), read, update)
+    def follow(changed: qp.QuadraticProgram) -> Any:
+        above, below = np.concatenate([changed.ub, changed.u]), np.concatenate([changed.lb, changed.l])
+        return lambda model: model.update(f=changed.q, bupper=above, blower=below)
+
+    return Asked(setup, lambda model: model.solve(), read, update, follow)
 
 
 def _bounded(form: TwoSided) -> np.ndarray:

@@ -149,7 +149,13 @@ def hpipm(program: Any, settings: dict[str, Any]) -> Asked:
         ]
         return f"hpipm:{status}", 0, (x, y, sides[0] - sides[1])
 
-    return Asked(setup, lambda solver: solver.solve(), read, lambda solver, c=None, b=None: solver.take(-b[:nx]))
+    def follow(changed: Any) -> Any:
+        first = -changed.l[:nx]
+        return lambda solver: solver.take(first)
+
+    return Asked(
+        setup, lambda solver: solver.solve(), read, lambda solver, c=None, b=None: solver.take(-b[:nx]), follow
+    )
 
 
 def hpipm_library() -> Any:
