@@ -26,6 +26,7 @@ from ..kernel_machines.kernel_matrix import KernelMatrix
 from ..kernel_machines.program import KernelProgram
 from ..kernel_machines.solver import KernelSolver
 from .multipliers import ON_MARGIN, SETTLED, tell_apart
+from .units import can_scale, solved, units_of_dual
 
 NOT_SEMIDEFINITE = "the matrix of the kernel must be positive semidefinite, but it is not"
 NOT_SEPARABLE = (
@@ -71,6 +72,10 @@ class MarginDual:
         ValueError
             The program is infeasible, or P not positive semidefinite.
         """
+        if warm_start is False and self.solver is None:
+            units = units_of_dual(self.program)
+            if not units.are_usual and can_scale(self.program):
+                return checked(lambda: solved(self.program, units, self.settings), self.infeasible)
         return checked(lambda: self._solver().solve(warm_start), self.infeasible)
 
     def _solver(self) -> qp.Solver | KernelSolver:

@@ -20,6 +20,7 @@ from ..kernels.kernel import Kernel
 from ..programs.margins import dual_program, primal_program
 from .dual import NOT_SEMIDEFINITE, NOT_SEPARABLE, MarginDual, checked, sort_out
 from .machines import Machines, intercept_of
+from .units import solved, units_of_primal
 
 Form = Literal["auto", "dual", "primal"]
 FORMS = get_args(Form)
@@ -70,7 +71,8 @@ class Margin:
         d, sides = F.shape[1], self.signs.size // F.shape[0]
         stacked = F if sides == 1 else sp.vstack([sp.csr_array(F)] * sides)
         program = primal_program(stacked, self.signs, self.C, self.bias, -self.q)
-        solution = checked(lambda: qp.solve(program, **settings), infeasible)
+        units = units_of_primal(program, F, self.C[np.isfinite(self.C)])
+        solution = checked(lambda: solved(program, units, settings), infeasible)
         f = np.tile(F @ solution.x[:d], sides) + (solution.x[d] if self.bias else 0.0)
         return program, solution, -self.q - self.signs * f
 

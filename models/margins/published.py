@@ -21,8 +21,9 @@ from ..programs.margins import primal_program
 from .dual import checked
 from .machines import Machines, Problem, divided
 from .multipliers import tell_apart
+from .units import solved, units_of_primal
 
-PROVEN = 1e-6  # largest distance of a published objective from its bound, relative to 1 plus its size
+PROVEN = 1e-6  # largest distance of a published objective from its bound, relative to `unit_of` plus its size
 KEPT = 1e-6  # largest violation of a hard margin
 
 
@@ -45,24 +46,33 @@ def dual_objective(problem: Problem, w: np.ndarray, u: np.ndarray) -> float:
     return float(-0.5 * w @ w - problem.q @ v)
 
 
-def shortfall(objective: float, bound: float) -> float:
-    """Return the distance of an objective from its bound, relative to 1 plus its size."""
-    return (objective - bound) / (1.0 + abs(objective)) if np.isfinite(objective) else np.inf
+def shortfall(objective: float, bound: float, unit: float) -> float:
+    """Return the distance of an objective from its bound, relative to `unit` plus its size."""
+    return (objective - bound) / (unit + abs(objective)) if np.isfinite(objective) else np.inf
+
+
+def unit_of(problem: Problem) -> float:
+    """Return the objective of w = 0 and b = 0, at most 1."""
+    xi = np.maximum(-problem.q, 0.0)
+    return min(float(problem.C[xi > 0.0] @ xi[xi > 0.0]), 1.0) or 1.0
 
 
 def solve_in_scaled_columns(
     X: Any, problem: Problem, bias: bool, settings: dict[str, Any], infeasible: str
 ) -> tuple[np.ndarray, float, np.ndarray, qp.QuadraticProgram, qp.Solution]:
-    """Return w, b and v of the primal in w_j r_j, with r_j the root mean square of column j, at least 1.
+    """Return w, b and v of the primal in w_j r_j, with r_j the root mean square of column j.
 
-    The program and its solution come last; its w is w_j r_j.
+    An r_j below 1 counts as 1, or as the largest r_j if that is less.  The program and its solution come last; its w is
+    w_j r_j.
     """
     squares = X.multiply(X) if sp.issparse(X) else X * X
-    r = np.maximum(np.sqrt(np.asarray(squares.mean(axis=0)).ravel()), 1.0)
+    r = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
+    r = np.maximum(r, min(r.max(), 1.0) or 1.0)
     F = X @ sp.diags_array(1.0 / r) if sp.issparse(X) else X / r
     stacked = F if problem.sides == 1 else sp.vstack([sp.csr_array(F)] * problem.sides)
     program = primal_program(stacked, problem.signs, problem.C, bias, -problem.q, r**-2.0)
-    solution = checked(lambda: qp.solve(program, **settings), infeasible)
+    units = units_of_primal(program, F, problem.C[np.isfinite(problem.C)])
+    solution = checked(lambda: solved(program, units, settings), infeasible)
     b = float(solution.x[r.size]) if bias else 0.0
     return solution.x[: r.size] / r, b, np.clip(-solution.y, 0.0, problem.C), program, solution
 
@@ -85,7 +95,8 @@ def published(
         samples = X if np.array_equal(rows, np.arange(X.shape[0])) else X[rows]
         objective = primal_objective(samples, problem, W[k], float(intercepts[k]))
         bound = dual_objective(problem, W[k], coefficients[k, rows])
-        if shortfall(objective, bound) <= limit:
+        unit = unit_of(problem)
+        if shortfall(objective, bound, unit) <= limit:
             continue
         w, b, v, program, solution = solve_in_scaled_columns(samples, problem, bias, settings, infeasible)
         better = primal_objective(samples, problem, w, b)
@@ -99,7 +110,7 @@ def published(
             margins[k] = 1.0 / np.linalg.norm(w) if w.any() else np.inf
             if k == len(problems) - 1 and problem.total is None:
                 answer = lambda: (program, solution)  # noqa: B023, E731
-        if shortfall(objective, bound) > limit:
+        if shortfall(objective, bound, unit) > limit:
             warn_unconverged(
                 f"{who}: the objective of coef_ and intercept_ is {objective:.6g}, and only {bound:.6g} is proven: "
                 "digits are lost. Scale the features, or raise max_iter."

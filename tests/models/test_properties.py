@@ -53,6 +53,9 @@ MACHINES = {
     "SVC primal": Machine(SVC(0.7, "linear", solver="primal", **TIGHT), holds="SOMR", C="C", squared=C2),
     "SVC rbf": Machine(SVC(2.0, class_weight={-1: 2.0}, **TIGHT), holds="SOM", C="C", squared=FREE),
     "SVC poly": Machine(SVC(2.0, "poly", coef0=1.0, fit_intercept=False, **TIGHT), holds="SO", C="C"),
+    "SVR primal": Machine(
+        SVR(2.0, 0.3, kernel="linear", solver="primal", **TIGHT), y=T, holds="SOMR", C="C", squared=C2
+    ),
     "SVC ovo": Machine(SVC(1.0, "linear", class_weight="balanced", **TIGHT), X3, THREE, "SOMR", "C", C2),
     "SVC ovr": Machine(SVC(1.0, gamma=0.4, multi_class="ovr", **TIGHT), X3, THREE, "SOMR", "C", WIDTH),
     "SVR": Machine(SVR(2.0, 0.3, gamma=0.4, **TIGHT), y=T, holds="SOMR", C="C", squared=WIDTH),
@@ -266,8 +269,9 @@ def test_a_rotation_of_all_samples_is_nothing(name):
 
 @warns
 @pytest.mark.parametrize("name", [name for name, machine in MACHINES.items() if machine.squared])
-def test_the_unit_of_all_features_is_divided_out_of_the_parameters(name):
-    machine, unit = MACHINES[name], 8.0
+@pytest.mark.parametrize("unit", [8.0, 2.0**30, 2.0**-30])
+def test_the_unit_of_all_features_is_divided_out_of_the_parameters(name, unit):
+    machine = MACHINES[name]
     changed = {key: getattr(machine.model, key) * unit**power for key, power in machine.squared if power}
     scaled = fit(machine, samples=unit * machine.X, **changed)
     found, expected = values(machine, scaled, unit * machine.X), values(machine, fit(machine))
