@@ -37,6 +37,10 @@ class CreditDefault(Experiment):
     """The lecture's tables of confusion and rates, the errors by threshold, and the ROC curve."""
 
     name = "credit-default"
+    before = (
+        "confirmed",
+        "Nothing new.",
+    )
     title = "Credit card default by discriminants, naive Bayes and logistic regression"
     source = "Lecture notes on generative models, sections on credit card default (after James et al., ISL)"
     claim = (

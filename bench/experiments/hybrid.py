@@ -14,7 +14,6 @@ What the paper leaves open:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +27,7 @@ from ..data.newsgroups import SOURCE, newsgroups
 from ..data.text import cached_tokens, stem_words, tokenize
 from ..metrics import accuracy_at, mean_interval, paired_p, training_order
 from .frame.experiment import Experiment, Parameters, Part, Protocol, Result, Verdict, verdict_of
-from .frame.shares import LEVEL, draw_lines, grid, grouped, panels
+from .frame.shares import LEVEL, draw_lines, grid, grouped, panels, significant
 
 PAIRS = {
     "atheism vs religion.misc": ("alt.atheism", "talk.religion.misc"),
@@ -72,6 +71,7 @@ class OnPairs(Experiment):
     """Base of both experiments: the posts of the pairs as counts."""
 
     repeats = 10
+    rivals = (HYBRID, HYBRID_1, PLAIN_HYBRID, PLAIN_HYBRID_1, BAYES, LOGISTIC, *LEAKED)
     methods: tuple[str, ...]
 
     def prepare(self, data: str | None, quick: bool) -> dict[str, Pair]:
@@ -119,6 +119,10 @@ class HybridCurves(OnPairs):
     """Experiment of Figure 1 of Raina, Shen, Ng, McCallum 2003."""
 
     name = "hybrid-curves"
+    before = (
+        "confirmed",
+        "Naive Bayes has the words of the training posts alone; dramatically and almost always are parts.",
+    )
     title = "Hybrid of naive Bayes and logistic regression: test error by the size of the training set"
     source = "Raina, Shen, Ng, McCallum 2003, Figure 1 and section 3"
     claim = (
@@ -233,23 +237,14 @@ def _p_above(differences: np.ndarray) -> float:
     return half if differences.mean() > 0.0 else 1.0 - half
 
 
-def significant(p_values: Sequence[float]) -> int:
-    """Return how many of the p-values are significant at LEVEL by Holm's correction for their number.
-
-    Examples
-    --------
-    >>> significant([0.001, 0.04, 0.03]), significant([0.001, 0.02, 0.03])
-    (1, 3)
-    """
-    ascending = sorted(p_values)
-    count = len(ascending)
-    return next((k for k, p in enumerate(ascending) if p > LEVEL / (count - k)), count)
-
-
 class HybridCoverage(OnPairs):
     """Experiment of Figure 2 of Raina, Shen, Ng, McCallum 2003."""
 
     name = "hybrid-coverage"
+    before = (
+        "in part",
+        "Significance by Holm's rule and with the variance of random halves.",
+    )
     title = "Hybrid of naive Bayes and logistic regression: accuracy by coverage"
     source = "Raina, Shen, Ng, McCallum 2003, Figure 2 and section 5"
     claim = (

@@ -5,13 +5,15 @@ One of beta and phi is varied, the other stays at the paper's value.  Each point
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ...compare.tables import Table
-from ..frame.experiment import Parameters, Part, Protocol, Result, Verdict, verdict_of
-from ..frame.shares import curves, draw_lines, grouped, panels, shown
+from ...metrics import paired_p
+from ..frame.experiment import Parameters, Part, Protocol, Result, Trial, Verdict, verdict_of
+from ..frame.shares import LEVEL, curves, draw_lines, grouped, panels, shown
 from .nouns import NounPosts
 from .setups import CONSTANTS, FIRST, TEXTS, OnNewsgroups, draw
 
@@ -24,6 +26,10 @@ class ParametersOfPrior(OnNewsgroups):
     """Experiment of Figure 5.3 of Epshteyn and DeJong 2006."""
 
     name = "bilevel-parameters"
+    before = (
+        "in part",
+        "Nothing new: tau turns on one pair of values, which the significance of the steps now tells.",
+    )
     title = "The bilevel classifier against beta and phi"
     source = "Epshteyn and DeJong 2006, Figure 5.3"
     claim = (
@@ -70,6 +76,23 @@ class ParametersOfPrior(OnNewsgroups):
             axes.set_title(text, fontsize=9)
         places.flat[0].legend(fontsize=8)
         return figure
+
+    def trials(self, runs: list[Result]) -> list[Trial]:
+        """Return how many steps between neighbouring values are significant with and against the claim."""
+        steps = []
+        for (text, varied), group in grouped(runs, "text", "varied").items():
+            sign = 1.0 if varied == "beta" else -1.0
+            by_value = [
+                np.array([run["bilevel"] for run in sorted(own, key=lambda run: run["seed"])])
+                for _, own in sorted(grouped(group, "value").items())
+            ]
+            gains = [sign * (later - former) for former, later in pairwise(by_value) if later.size == former.size]
+            clear = [gain.mean() for gain in gains if paired_p(gain) < LEVEL]
+            counts = (
+                f"{sum(mean > 0.0 for mean in clear)} with the claim, {sum(mean < 0.0 for mean in clear)} against it"
+            )
+            steps.append(f"{text.rstrip(':')}, {varied}: {counts}, {len(gains) - len(clear)} open")
+        return [Trial("steps between neighbouring values by Student's paired test, not corrected", "; ".join(steps))]
 
     def verdict(self, runs: list[Result]) -> Verdict:
         """Return the verdict by the order of all values that are shown and the largest step against it, in points."""

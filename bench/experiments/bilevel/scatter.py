@@ -32,6 +32,11 @@ class Scatter(OnNewsgroups):
     """Experiment of Figure 5.1 of Epshteyn and DeJong 2006."""
 
     name = "bilevel-scatter"
+    rivals = MEANS
+    before = (
+        "in part",
+        "Constants by the paper's rule beside the printed ones; Bayes' rule is a part; gains are to be 10 to 30.",
+    )
     title = "The bilevel classifier against the SVM, thirty set-ups"
     source = "Epshteyn and DeJong 2006, Figure 5.1"
     claim = (

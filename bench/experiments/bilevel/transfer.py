@@ -56,6 +56,11 @@ class Transfer(Experiment):
     """Experiment of Figure 2.1 of Epshteyn and DeJong 2006."""
 
     name = "transfer"
+    rivals = ("generative", "discriminative")
+    before = (
+        "in part",
+        "Nothing new: error bars are smaller at 61 % of the points.",
+    )
     title = "Transfer through WordNet: generative against discriminative"
     source = "Epshteyn and DeJong 2006, Figure 2.1"
     claim = (

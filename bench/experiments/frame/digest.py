@@ -11,7 +11,7 @@ from pathlib import Path
 from .experiment import Experiment
 
 PACKAGES = Path(__file__).resolve().parents[3]
-TOLD = {"tables", "figure", "verdict", "title", "source", "claim", "protocol", "apart"}
+TOLD = {"tables", "figure", "verdict", "title", "source", "claim", "protocol", "apart", "rivals", "before", "trials"}
 """Members of an experiment that describe its runs; they can be computed again from the runs."""
 ROOMS = "models", "bench/experiments", "bench/data"
 FRAME = "bench/experiments/frame"

@@ -54,6 +54,13 @@ class Verdict(NamedTuple):
     parts: tuple[Part, ...] = ()
 
 
+class Trial(NamedTuple):
+    """Attempt to overturn a verdict: what was tried, and what came of it."""
+
+    tried: str
+    outcome: str
+
+
 @dataclass(frozen=True)
 class Protocol:
     """Protocol of the paper, protocol used here, and their differences."""
@@ -82,6 +89,10 @@ class Experiment(abc.ABC):
     incidental: ClassVar[frozenset[str]] = frozenset({"seconds"})
     # True if machines are compared only within a run: a page then has all kept runs, whatever their number per set-up
     apart: ClassVar[bool] = False
+    # names of the numbers that the claim compares; without names it compares set-ups
+    rivals: ClassVar[tuple[str, ...]] = ()
+    # former verdict, and what decided the present one
+    before: ClassVar[tuple[str, str]] = ("", "")
 
     def runs(self, repeats: int, quick: bool) -> list[Parameters]:
         """Return the parameters of all runs: each set-up with its seeds."""
@@ -115,6 +126,10 @@ class Experiment(abc.ABC):
     @abc.abstractmethod
     def verdict(self, runs: list[Result]) -> Verdict:
         """Return whether the runs confirm the claim, judged by the claim's own words, and the reason."""
+
+    def trials(self, runs: list[Result]) -> list[Trial]:
+        """Return what this page tried against its verdict beyond `opponent.trials`."""
+        return []
 
 
 def verdict_of(parts: list[Part], reason: str = "") -> Verdict:

@@ -18,7 +18,7 @@ from typing import Any
 from ...compare.report import document, html_image, html_table
 from ...compare.tables import Table, markdown_row
 from ...programs.sets import DataError
-from . import confirm
+from . import confirm, opponent
 from .conduct import RUNS, confirmation, kept
 from .experiment import Experiment, Part, Result
 
@@ -35,7 +35,9 @@ def write(experiment: Experiment, folder: Path, repeats: int) -> list[Path]:
         "protocol": asdict(experiment.protocol),
         "verdict": verdict.kind,
         "reason": verdict.reason,
+        "before": list(experiment.before),
         "parts": [part._asdict() for part in verdict.parts],
+        "trials": [trial._asdict() for trial in opponent.trials(experiment, runs)],
         "repeats": repeats,
         "runs": len(runs),
         "seconds": round(sum(run["seconds"] for run in runs), 1),
@@ -72,6 +74,10 @@ def page(summary: dict[str, Any], tables: list[Table], picture: bytes) -> str:
         f"<p class='note'>{html.escape(summary['source'])}; {form}{summary['runs']} runs, {summary['seconds']:g} s of "
         f"one thread in all; {_made(summary)}</p>",
         _beside([summary]),
+        "<h2>What would overturn this, and what was tried</h2>",
+        f"<p>{html.escape(_compared(summary))}</p>",
+        _words_table(["tried", "outcome"], [list(map(html.escape, one.values())) for one in summary["trials"]]),
+        "<h2>Protocol, figure and tables</h2>",
         _words_table(heads, [list(map(html.escape, summary["protocol"].values()))]),
         html_image("figure", picture) if picture else "",
         *map(html_table, tables),
@@ -87,6 +93,8 @@ def index(folder: Path) -> Path:
     body = [
         "<h1>The papers' experiments</h1>",
         _beside(summaries, links=True),
+        "<h2>Verdicts before and now</h2>",
+        _judged_anew(summaries),
         "<h2>What decides each verdict, and would overturn it</h2>",
         "<p class='note'>Each part of a claim is one number of the runs, over all sizes and settings of its page, "
         "beside a bound that follows from the claim's words. Runs with a number beyond the bound overturn it. Where "
@@ -137,6 +145,19 @@ def _beside(summaries: list[dict[str, Any]], links: bool = False) -> str:
         rows.append([link, claim, protocol, found, html.escape(_overturned(summary)), _made(summary)])
     protocol_head, more = (["protocol"], ["what would overturn it", "runs"]) if links else ([], [])
     return _words_table(["experiment", "the paper", *protocol_head, "found, and the verdict", *more], rows)
+
+
+def _judged_anew(summaries: list[dict[str, Any]]) -> str:
+    """Return a table of each page's former verdict, its present one, and what decided it."""
+    rows = [[one["title"], one["before"][0], one["verdict"], one["before"][1]] for one in summaries]
+    heads = ["experiment", "verdict before", "now", "what decided"]
+    return _words_table(heads, [list(map(html.escape, row)) for row in rows])
+
+
+def _compared(summary: dict[str, Any]) -> str:
+    """Return the number of comparisons that the verdict makes, and the numbers that would overturn it."""
+    parts = f"{len(summary['parts'])} parts, decided by {summary['runs']} runs"
+    return f"The claim has {parts}. Its verdict would be another by {_overturned(summary)}."
 
 
 def _overturned(summary: dict[str, Any]) -> str:

@@ -92,6 +92,19 @@ def standard_errors(gain: Any) -> float:
     return round(ratio, 9) + 0.0 if np.isfinite(ratio) else ratio  # Rounding errors of a mean of 0 become 0.
 
 
+def significant(p_values: Sequence[float]) -> int:
+    """Return how many of the p-values are significant at LEVEL by Holm's correction for their number.
+
+    Examples
+    --------
+    >>> significant([0.001, 0.04, 0.03]), significant([0.001, 0.02, 0.03])
+    (1, 3)
+    """
+    ascending = sorted(p_values)
+    count = len(ascending)
+    return next((k for k, p in enumerate(ascending) if p > LEVEL / (count - k)), count)
+
+
 def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
     """Return the mean, and the half width of its 95 % confidence interval by Student's t (0 for a single value).
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bench.experiments.easvm.digits import MACHINES, agreement, characters, is_difficult, split
+from bench.experiments.easvm.digits import MACHINES, _harms, _steps, agreement, characters, is_difficult, split
 from bench.experiments.easvm.strokes import ALPHABETS, drawn_characters
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
@@ -76,3 +76,21 @@ def test_separate_repeats_do_not_take_noise_for_agreement():
         run["easvm"] = 0.1  # independent of the SVM's error
     same, apart, _ = agreement(runs)
     assert same[0] == pytest.approx(1.0) and same[1] < 1e-4 and abs(apart[0]) < 0.3 and apart[1] > 0.01
+
+
+def test_harm_is_judged_pair_by_pair_and_size_by_size():
+    runs = made_up(gain=0.0, noise=0.01, seeds=10)
+    for run in runs:
+        run["opposite"] += 0.1 * (run["pair"] == [0, 1])
+    p_values = np.array(_harms(runs, "opposite"))
+    assert p_values.size == 45 and p_values[0] < 1e-6 and (p_values[1:] < 0.05).sum() <= 6
+    for run in runs:
+        run["random"] = run["svm"]
+    assert _harms(runs, "random") == [0.5] * 45
+
+
+def test_the_chosen_q_is_the_first_the_middle_or_the_last_of_equals():
+    tied = {"easvm": [3, 4, 5, 6, 8], "random": [0, 1, 2], "opposite": [0]}
+    runs = [{"pair": [0, 1], "seed": k, "Q": tied} for k in range(2)]
+    assert [float(_steps(runs, "random", place)[0]) for place in (0.0, 0.5, 1.0)] == [3.0, 4.0, 6.0]
+    assert _steps(runs, "opposite", 0.5).tolist() == [5.0]

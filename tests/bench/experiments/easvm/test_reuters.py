@@ -16,7 +16,7 @@ pytestmark = pytest.mark.full  # whole experiments, some on real data
 
 def test_the_page_has_as_many_samples_of_each_category():
     folder = Path(__file__).parents[4] / "docs" / "results" / "experiments" / "easvm-reuters"
-    runs = kept(reuters.ReutersExplanations(), folder, 2)[1]
+    runs = kept(reuters.ReutersExplanations(), folder, 5)[1]
     counts = Counter((run["words"], run["size"], run["category"]) for run in runs)
     forms = {(words, size) for words, size, _ in counts}
     assert (
@@ -44,6 +44,26 @@ def test_f1():
     assert reuters.f1(truth, predicted) == pytest.approx(2 * precision * recall / (precision + recall))
     assert reuters.f1(truth, ~truth) == 0.0 and reuters.f1(truth, truth) == 1.0
     assert reuters.f1(np.zeros(3, bool), np.zeros(3, bool)) == 0.0
+
+
+def test_counts_keep_all_of_f1_and_are_resampled_as_articles():
+    rng = np.random.default_rng(0)
+    truth = rng.random(2000) < 0.1
+    plain, explained = truth ^ (rng.random(2000) < 0.03), truth ^ (rng.random(2000) < 0.02)
+    counts = reuters.counts_of(truth, {"svm": plain, "easvm_own": explained})
+    sides = counts["category"], counts["others"]
+    for name, predicted in (("svm", plain), ("easvm_own", explained)):
+        accepted = [side[name] + side["both"] for side in sides]
+        assert 2.0 * accepted[0] / (truth.sum() + sum(accepted)) == pytest.approx(reuters.f1(truth, predicted))
+    assert sum(map(sum, (side.values() for side in sides))) == 2000
+    gains = []
+    for _ in range(2000):
+        rows = rng.integers(0, 2000, 2000)
+        gains.append(reuters.f1(truth[rows], explained[rows]) - reuters.f1(truth[rows], plain[rows]))
+    rare = min(np.mean(np.array(gains) <= 0.0), np.mean(np.array(gains) >= 0.0))
+    assert reuters.resampled_p(counts, "easvm_own") == pytest.approx(2.0 * rare, abs=0.03)
+    same = reuters.counts_of(truth, {"svm": plain, "easvm_own": plain})
+    assert reuters.resampled_p(same, "easvm_own") == 1.0
 
 
 def test_words_by_idf_and_articles_of_unit_length():
