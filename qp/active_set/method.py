@@ -105,6 +105,8 @@ class ActiveSet(Method):
     @classmethod
     def take(cls, offer: Offer, before: ActiveSet | None) -> ActiveSet | None:
         """Return the method if `choose_method` chooses it for the presolved program."""
+        if not offer.program.hessian.is_full:
+            return None
         program, settings = offer.presolved.program, offer.settings
         if choose_method(program, settings, may_be_definite=False) != "active set":
             return None

@@ -325,7 +325,7 @@ class SparseActiveSet(DualActiveSet):
     ) -> SparseActiveSet | None:
         """Return the method if it is expected to be faster than the interior-point method and than `plan`."""
         n, m, P = program.n, program.m, program.hessian
-        if not P.is_sparse or not suits_dual(program, settings):
+        if not P.is_sparse:
             return None
         entries, seconds = (
             program.A.data.size + P.entries,
@@ -336,7 +336,7 @@ class SparseActiveSet(DualActiveSet):
             return None
         equal = np.count_nonzero(program.l == program.u) + np.count_nonzero(program.lb == program.ub)
         left = max(n - int(equal), 0)
-        if not solved and SINGLE * left > n:
+        if (not solved and SINGLE * left > n) or not suits_dual(program, settings):
             return None
         split = Split(program)
         if min(left, split.inner) > MOST_ACTIVE or (not solved and not split.inner):

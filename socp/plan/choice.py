@@ -10,6 +10,8 @@ from .costs import COSTS, NEW_PATTERNS, dense_seconds, low_rank_seconds, sparse_
 from .plan import Backend, Plan
 
 NAMES: dict[str, Backend] = {"ldl": "sparse", "dense": "dense", "lowrank": "low rank"}
+SHARED = COSTS._replace(analysis=NEW_PATTERNS * COSTS.analysis)  # where the pattern may be known
+KEPT = COSTS._replace(analysis=0.0, analysis_of_entry=0.0)  # for a solver that is kept
 LIFTED = "sparse with F'x as variables"  # what the plan compares the low-rank backend with: P itself is full
 
 
@@ -44,10 +46,10 @@ def _backend(form: StandardForm, settings: Settings, is_kept: bool) -> tuple[Bac
     n, P, rows = form.n, form.P, form.p + form.m - form.bounds
     P_entries = P.entries if P.is_sparse else n**2
     costs = COSTS
-    if _dense_at_a_glance(form) <= COSTS.analysis:
-        costs = COSTS._replace(analysis=NEW_PATTERNS * COSTS.analysis)
     if is_kept:
-        costs = COSTS._replace(analysis=0.0, analysis_of_entry=0.0)
+        costs = KEPT
+    elif _dense_at_a_glance(form) <= COSTS.analysis:
+        costs = SHARED
     seconds: dict[Backend, float] = {
         "dense": dense_seconds(n, rows),
         "sparse": sparse_seconds(n, rows, form.entries - form.bounds, costs, P_entries=P_entries),

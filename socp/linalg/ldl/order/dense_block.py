@@ -67,6 +67,8 @@ def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[n
     -------
     bool
     """
+    if not may_have_block(graph, dense):
+        return False
     n, entries = graph.n, graph.free
     split = Partition(n=n, capacity=entries // 2 + int(0.5 * FILL * entries) + 2 * n, graph=graph)
     split.n = n
@@ -74,16 +76,20 @@ def dense_block_order(graph: QuotientGraph, dense: int, zero_diagonal: NDArray[n
 
 
 @kernel
-def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: Ints) -> bool:
-    graph = split.graph
-    n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
+def may_have_block(graph: QuotientGraph, dense: int) -> bool:
+    """Return True if the variables that are not dense have `NEIGHBOURS` neighbours in the mean over their entries."""
     degrees, squares = 0, 0
-    for each in length:
+    for each in graph.length:
         if each <= dense:
             degrees += each
             squares += each * each
-    if squares < NEIGHBOURS * degrees:
-        return False
+    return squares >= NEIGHBOURS * degrees
+
+
+@kernel
+def _order_by_counts(split: Partition, dense: int, zero_diagonal: Bools, perm: Ints) -> bool:
+    graph = split.graph
+    n, state, lists, start, length = split.n, split.state, graph.lists, graph.start, graph.length
     count = split.count  # Sort the variables by degree; among equal degrees, zero diagonals are last.
     for i in range(n):
         count[length[i] + 1] += 1
