@@ -96,11 +96,16 @@ class BlockMachines:
         sums = partial(losses, self.totals.size, self.bias, self.C)
         return SummedLoss(self.blocks, sums, np.ones(self.centre.size + 1), self.machines, self.totals, self.centre)
 
+    @property
+    def unit(self) -> float:
+        """Objective of a machine at w = 0, at most 1."""
+        return min(float(self.C * self.totals.sum()), 1.0)
+
     def minimize(
         self, tol: float, max_iter: int, history: list[float], time_limit: float | None
     ) -> tuple[Run, list[Answer]]:
         """Minimize until the gap of every machine is at most `tol`; return the last run and the answers."""
-        goal, passes, theta = tol, 0, None
+        goal, passes, theta = tol * self.unit, 0, None
         for _ in range(ROUNDS):
             run = minimize_sum(self.summed, goal, max_iter - passes, history, time_limit, theta)
             passes, theta, goal = passes + run.minimum.iterations, run.minimum.theta, goal * CLOSER
@@ -114,7 +119,7 @@ class BlockMachines:
         found = []
         for theta, objective, mapped, parts in zip(point.table, point.objectives, *point.rest):
             bound = dual_objective(theta, self.centre, mapped, parts)
-            answer = Answer(theta, np.empty(0), float(objective), bound, passes, False)
+            answer = Answer(theta, np.empty(0), float(objective), bound, passes, False, self.unit)
             answer.converged = answer.gap <= tol
             found.append(answer)
         return found

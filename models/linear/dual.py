@@ -82,6 +82,8 @@ class Answer:
     passes : int
     converged : bool
         True if the gap is at most the tolerance.
+    unit : float
+        Objective at w = 0, at most 1.
     """
 
     w: np.ndarray
@@ -90,11 +92,12 @@ class Answer:
     dual_objective: float
     passes: int
     converged: bool
+    unit: float = 1.0
 
     @property
     def gap(self) -> float:
-        """Relative duality gap, with the scaling of `qp.Solution.gap`."""
-        return (self.objective - self.dual_objective) / (1.0 + max(abs(self.objective), abs(self.dual_objective)))
+        """Relative duality gap, with the scaling of `qp.Solution.gap`, and where all objectives are small, theirs."""
+        return (self.objective - self.dual_objective) / (self.unit + max(abs(self.objective), abs(self.dual_objective)))
 
 
 @dataclass(eq=False)
@@ -127,6 +130,11 @@ class Dual:
         losses = Losses(damping=self.damping, inverse=inverse, low=self.low, high=self.high)
         losses.epsilon = self.epsilon
         return losses
+
+    @cached_property
+    def unit(self) -> float:
+        """Objective at w = 0, at most 1; tolerances are relative to it plus the objective."""
+        return min(self.loss(self.q), 1.0) or 1.0
 
     def every(self, stride: int) -> Dual:
         """Return the program of every `stride`-th sample, each with weight `stride`."""
@@ -161,7 +169,7 @@ class Dual:
         """Return the answer at `w` and `beta`, where r_i = q_i - w'x_i and `mapped` = sum_i beta_i x_i."""
         dual = float(self.q @ beta - self.epsilon * np.abs(beta).sum() - 0.5 * self.damping @ beta**2)
         primal = 0.5 * float(w @ w) + self.loss(r)
-        answer = Answer(w, beta, primal, dual - 0.5 * float(mapped @ mapped), passes, False)
+        answer = Answer(w, beta, primal, dual - 0.5 * float(mapped @ mapped), passes, False, self.unit)
         answer.converged = answer.gap <= tol
         return answer
 

@@ -160,8 +160,8 @@ class LogisticRegression(LinearClassifier, WeightParameters, IterationParameters
         totals, is_centred = self._survey(blocks), bool(self.fit_intercept)
         loss = BlockLoss(blocks, totals, is_centred, 1.0 / float(self.C))
         centre = blocks.centre() if is_centred else None
-        history = self._history("objective")
-        run = minimize_sum(loss.summed(), float(self.tol), int(self.max_iter), history)
+        history, tol = self._history("objective"), float(self.tol) * min(float(totals.sum()), 1.0)
+        run = minimize_sum(loss.summed(), tol, int(self.max_iter), history)
         history.end(run.minimum.converged)
         self.C_ = float(self.C)
         self._keep_minimum(run.minimum)

@@ -47,6 +47,7 @@ class Machine(NamedTuple):
 
 
 C2, WIDTH = (("C", -2.0),), (("gamma", -2.0),)
+C2B = (*C2, ("intercept_scaling", 1.0))
 FREE = (("nothing", 0.0),)
 MACHINES = {
     "SVC linear": Machine(SVC(0.7, "linear", **TIGHT), holds="SOMR", C="C", squared=C2),
@@ -63,11 +64,11 @@ MACHINES = {
     "NuSVC": Machine(NuSVC(0.4, "linear", **TIGHT), holds="SOMRN", squared=FREE),
     "NuSVR": Machine(NuSVR(0.4, 1.5, **TIGHT), y=T, holds="SOM", C="C", squared=FREE),
     "OneClassSVM": Machine(OneClassSVM(0.3, gamma=0.4, **TIGHT), y=None, holds="SOMR", squared=WIDTH),
-    "LinearSVC": Machine(models.LinearSVC(0.5, tol=1e-12), X3, THREE, "SOR", "C"),
-    "LinearSVC hinge": Machine(models.LinearSVC(0.5, "hinge", tol=1e-12), X3, THREE, "SOR", "C"),
-    "LinearSVR": Machine(models.LinearSVR(0.2, 0.5, tol=1e-12), y=T, holds="SOR", C="C"),
+    "LinearSVC": Machine(models.LinearSVC(0.5, tol=1e-12), X3, THREE, "SOR", "C", C2B),
+    "LinearSVC hinge": Machine(models.LinearSVC(0.5, "hinge", tol=1e-12), X3, THREE, "SOR", "C", C2B),
+    "LinearSVR": Machine(models.LinearSVR(0.2, 0.5, tol=1e-12), y=T, holds="SOR", C="C", squared=C2B),
     "LinearSVR squares": Machine(
-        models.LinearSVR(0.2, 0.5, loss="squared_epsilon_insensitive", tol=1e-12), y=T, holds="SOR", C="C"
+        models.LinearSVR(0.2, 0.5, loss="squared_epsilon_insensitive", tol=1e-12), y=T, holds="SOR", C="C", squared=C2B
     ),
     "MinimaxProbabilityClassifier": Machine(
         models.MinimaxProbabilityClassifier(rho=0.0), X3, THREE, "SOMRN", "", FREE
@@ -226,6 +227,20 @@ def test_a_shift_of_all_samples_is_nothing(name, shift):
     agree(
         machine, values(machine, fit(machine, samples=moved), moved), values(machine, fit(machine, samples=near), near)
     )
+
+
+@warns
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+def test_blocks_have_any_unit(unit):
+    weights, rows = 0.5 + np.arange(48) % 3, [slice(0, 20), slice(20, 48)]
+    blocks = lambda s, w: [(s * X3[part], THREE[part], w * weights[part]) for part in rows]  # noqa: E731
+    one, other = (
+        models.LinearSVC(0.5 / s**2, intercept_scaling=s, tol=1e-12).fit(blocks(s, 1.0)).decision_function(s * X3)
+        for s in (1.0, unit)
+    )
+    np.testing.assert_allclose(other, one, atol=1e-5)
+    one, other = (models.LogisticRegression(0.5 / w).fit(blocks(1.0, w)).decision_function(X3) for w in (1.0, unit))
+    np.testing.assert_allclose(other, one, atol=1e-5)
 
 
 @warns
