@@ -53,11 +53,11 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         Price of a violated margin; ``inf`` forbids it.
     Q : float or "cv"
         Confidence in the explanations: 0 gives the plain support vector machine, ``inf`` perfect explanations.  "cv"
-        chooses Q by five-fold cross-validation.  The dual is piecewise linear in Q, so that for two classes, the sum
-        of delta, a finite C and up to 300 samples and explanations together all Q from 0 to inf are compared by the
-        exact path (`models.explanations.path`); else, or where rounding leads the path astray, 0, inf and the paper's
-        series.  Of equally good Q the median is taken, measured by Q / (Q + mean alpha).  If a class has only one
-        distinct sample, Q is the mean alpha.
+        chooses Q by five-fold cross-validation.  The dual is piecewise linear in Q, so that for the sum of delta, a
+        finite C, one machine for each pair of classes and up to 300 samples and explanations together all Q from 0 to
+        inf are compared by the exact path (`models.explanations.path`); else, or where rounding leads the path astray,
+        0, inf and the paper's series, and `Q_rule_` says why.  Of equally good Q the median is taken, measured by
+        Q / (Q + mean alpha).  If a class has only one distinct sample, Q is the mean alpha.
     penalty
         Penalty of delta: its sum, or its sum of squares.
     kernel
@@ -94,6 +94,8 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         Vectors and coefficients of f, an expansion over samples and explained examples.
     Q_ : float
         Q that was used; 0 if it was to be cross-validated, but there are no explanations.
+    Q_rule_ : str
+        How Q was found: "given", "all Q, by the path", or "a series", with the reason if all Q could not be compared.
     Q_candidates_, Q_scores_ : arrays, shapes (candidates,), (candidates, folds)
         For "cv" with explanations: the values of Q that were tried, and their `scoring` on each fold; by the path, one
         Q of each interval in which no score changes.
@@ -153,6 +155,7 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         samples = _Samples(products, codes, C, weights, settings)
         if kept.size == 0 and self.Q != 0.0:
             warn(f"{type(self).__name__}: there are no explanations, so this is the support vector machine")
+        self.Q_rule_ = "given"
         if not is_chosen:
             self.Q_ = float(self.Q)
         else:
@@ -181,11 +184,13 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         margins = self._margins(samples, used)
         total = sum(margin.machine(0.0).alpha.sum() for margin in margins)
         unit = float(total / sum(samples.weights[margin.rows].sum() for margin in margins)) or 1.0
-        if factors is None and folds and self._has_path(samples, used):
+        lacks = "Q_series is given" if factors is not None else self._lacks_for_path(samples, used)
+        if not lacks and folds:
             try:
                 return self._choose_on_path(samples, folds, unit)
-            except (ArithmeticError, np.linalg.LinAlgError):
-                pass  # rounding led the path astray
+            except (ArithmeticError, np.linalg.LinAlgError) as error:
+                lacks = f"rounding led the path astray ({error})"
+        self.Q_rule_ = f"a series: {lacks or 'a class has one distinct sample'}"
         ends = [0.0, np.inf] if np.isfinite(self.C) else [0.0]
         tried = np.sort([*SERIES, *ends] if factors is None else factors)
         self.Q_candidates_ = np.where(np.isfinite(tried), unit * tried, np.inf)
@@ -202,27 +207,36 @@ class ExplanationAugmentedSVC(BuiltAnswer, KernelClassifier, MachineParameters, 
         best = np.flatnonzero(means == means.max())
         return float(self.Q_candidates_[best[0] if factors is not None else best[best.size // 2]])
 
-    def _has_path(self, samples: _Samples, used: np.ndarray) -> bool:
-        is_small = used.size + np.isin(self.owner_, used).sum() <= MOST_ON_PATH
-        plain = self.penalty == "l1" and np.isfinite(self.C) and samples.products.kernel.is_semidefinite
-        return bool(is_small and plain and self.classes_.size == 2)
+    def _lacks_for_path(self, samples: _Samples, used: np.ndarray) -> str:
+        """Return why the path in Q cannot be followed, or ""."""
+        count = used.size + np.isin(self.owner_, used).sum()
+        by_pairs = self.classes_.size == 2 or self.multi_class == "ovo"
+        needed = {
+            f"there are {count} samples and explanations, more than {MOST_ON_PATH}": count <= MOST_ON_PATH,
+            "the penalty is the sum of squares": self.penalty == "l1",
+            "C is infinite": np.isfinite(self.C),
+            "the kernel is not known to be semidefinite": samples.products.kernel.is_semidefinite,
+            "each class has a machine against the rest": by_pairs,
+        }
+        return next((why for why, holds in needed.items() if not holds), "")
 
     def _choose_on_path(self, samples: _Samples, folds: list[Any], unit: float) -> float:
         """Return the Q that cross-validation chooses among all; ArithmeticError if rounding led a path astray."""
-        paths = [Decisions(self._margins(samples, train)[0], test) for train, test in folds]
-        edges = np.unique(np.concatenate([path.crossings() for path in paths]))
+        paths = [[Decisions(margin, test) for margin in self._margins(samples, train)] for train, test in folds]
+        edges = np.unique(np.concatenate([path.crossings() for machines in paths for path in machines]))
         # the measure Q / (Q + unit) of an interval's ends, and one Q inside of it
         ends = np.concatenate([[0.0], edges / (edges + unit), [1.0]])
         middles = 0.5 * (ends[:-1] + ends[1:])
         tried = unit * middles / (1.0 - middles)
         scores = np.zeros((tried.size, len(folds)))
-        for f, (path, (_, test)) in enumerate(zip(paths, folds)):
-            for c, values in enumerate(path.at(tried)):
-                found = (values > 0.0).astype(np.int64)
+        for f, (machines, (_, test)) in enumerate(zip(paths, folds)):
+            for c, decisions in enumerate(np.stack([path.at(tried) for path in machines], axis=-1)):
+                found = winners(decisions, self.classes_.size, self.multi_class)
                 scores[c, f] = self._scored(samples.codes[test], found, samples.weights[test])
         first = np.flatnonzero(np.append(True, (scores[1:] != scores[:-1]).any(axis=1)))
         low, high = ends[first], np.append(ends[first[1:]], 1.0)
         middles = 0.5 * (low + high)
+        self.Q_rule_ = "all Q, by the path"
         self.Q_candidates_, self.Q_scores_ = unit * middles / (1.0 - middles), scores[first]
         if first.size > 1:
             self.Q_candidates_[[0, -1]] = 0.0, np.inf

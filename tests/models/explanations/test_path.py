@@ -31,6 +31,7 @@ def margin(seed, m, n, kernel, C=1.0, bias=True, whole=False, shares=False):
 @pytest.mark.parametrize("settings", [
     (0, 40, 6, LINEAR), (1, 30, 50, LINEAR), (2, 40, 6, LINEAR, 0.05), (3, 40, 5, RBF), (4, 30, 4, POLY, 0.1),
     (5, 40, 6, LINEAR, 1.0, False), (6, 40, 5, LINEAR, 1.0, True, True), (7, 40, 6, LINEAR, 1.0, True, False, True),
+    (8, 150, 12, LINEAR), (9, 120, 6, RBF),
 ])  # fmt: skip
 def test_the_path_has_the_machine_of_fifty_single_fits(settings):
     one = margin(*settings)
@@ -52,6 +53,24 @@ def test_the_path_has_the_machine_of_fifty_single_fits(settings):
         assert -size < alpha.min() and alpha.max() < one.C[0] + size
         assert (abs(multipliers) <= Q * one.share + size).all()
         assert not one.bias or abs(one.y @ alpha) < size
+
+
+@pytest.mark.parametrize("settings", [
+    (0, 40, 6, LINEAR), (3, 40, 5, RBF), (4, 30, 4, POLY, 0.1), (8, 150, 12, LINEAR), (9, 120, 6, RBF),
+])  # fmt: skip
+def test_at_fifty_Q_the_path_is_optimal_by_its_own_slopes(settings):
+    one = margin(*settings)
+    pieces = list(one.path())
+    starts = np.array([piece.Q for piece in pieces])
+    P = one.P if isinstance(one.P, np.ndarray) else one.P.F @ one.P.F.T
+    q, e = (np.append(part, np.zeros(one.at.size)) for part in (np.ones(one.y.size), one.y))
+    for Q in np.linspace(0.0, 1.2 * starts[-1], 51)[1:]:
+        v, b = pieces[np.searchsorted(starts, Q, side="right") - 1].at(Q)
+        low, high = np.append(0.0 * one.C, -Q * one.share), np.append(one.C, Q * one.share)
+        near = 1e-9 * (1.0 + abs(v).max())
+        slope = P @ v - q + b * e
+        size = 1e-8 * (1.0 + (abs(P) @ abs(v)).max())
+        assert (slope[v > low + near] < size).all() and (slope[v < high - near] > -size).all()
 
 
 def test_beyond_its_last_piece_the_path_is_that_of_perfect_explanations():
@@ -93,6 +112,53 @@ def test_all_Q_are_compared_and_both_ends_are_candidates():
         assert tuple(np.round(scores, 12)) in rows
     means = machine.Q_scores_.mean(axis=1)
     assert means[machine.Q_candidates_ == machine.Q_] == pytest.approx(means.max())
+
+
+@pytest.mark.parametrize("kernel", [{"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.2}])
+def test_three_classes_are_compared_at_all_Q_too(kernel):
+    rng = np.random.default_rng(4)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 6)) + 1.2 * np.eye(3, 6)[y]
+    mask = np.broadcast_to(np.arange(6) < 4, X.shape)
+    machine = ExplanationAugmentedSVC(tol=1e-10, **kernel).fit(X, y, explanations=mask)
+    assert machine.Q_rule_ == "all Q, by the path"
+    assert machine.Q_candidates_[0] == 0.0 and machine.Q_candidates_[-1] == np.inf
+    folds, rows = folds_of(X, mask, y), {tuple(row) for row in machine.Q_scores_.round(12)}
+    tried = machine.Q_candidates_[:: max(1, machine.Q_candidates_.size // 25)]
+    for Q in np.concatenate([tried, np.geomspace(1e-3, 1e2, 25)]):
+        scores = [
+            ExplanationAugmentedSVC(Q=Q, tol=1e-10, **kernel).fit(X[train], y[train], explanations=mask[train])
+            .score(X[held_out], y[held_out])
+            for train, held_out in folds
+        ]  # fmt: skip
+        assert tuple(np.round(scores, 12)) in rows
+        for place in np.flatnonzero(machine.Q_candidates_ == Q):
+            np.testing.assert_allclose(machine.Q_scores_[place], scores)
+
+
+@pytest.mark.parametrize("settings, why", [
+    ({"penalty": "l2"}, "sum of squares"), ({"C": np.inf}, "C is infinite"), ({"multi_class": "ovr"}, "against the"),
+    ({"Q_series": [0.0, 1.0]}, "Q_series is given"),
+    ({"kernel": lambda A, B: np.exp(-0.1 * ((A[:, None] - B) ** 2).sum(axis=2))}, "not known to be semidefinite"),
+])  # fmt: skip
+def test_where_there_is_no_path_it_is_said_why(settings, why):
+    rng = np.random.default_rng(4)
+    y = np.arange(30) % 3
+    X = rng.normal(size=(30, 5)) + 4.0 * np.eye(3, 5)[y]
+    machine = ExplanationAugmentedSVC(**settings).fit(X, y, explanations=np.arange(5) < 3)
+    assert machine.Q_rule_.startswith("a series: ") and why in machine.Q_rule_
+
+
+def test_more_samples_than_the_path_takes_and_a_lost_path_are_told(monkeypatch):
+    X, y = two_classes(40, 8, noise=1.0)
+    monkeypatch.setattr("models.explanations.estimator.MOST_ON_PATH", 79)
+    told = ExplanationAugmentedSVC().fit(X, y, explanations=np.arange(8) < 4).Q_rule_
+    assert told == "a series: there are 80 samples and explanations, more than 79"
+    monkeypatch.undo()
+    monkeypatch.setattr("models.explanations.path.MOST_PIECES", 0)
+    told = ExplanationAugmentedSVC().fit(X, y, explanations=np.arange(8) < 4).Q_rule_
+    assert told.startswith("a series: rounding led the path astray (the path in Q is lost")
+    assert ExplanationAugmentedSVC(Q=0.5).fit(X, y, explanations=np.arange(8) < 4).Q_rule_ == "given"
 
 
 def test_features_that_mislead_are_left_out_and_explanations_that_mislead_are_not_believed():
