@@ -33,6 +33,7 @@ from socp.problem.solution import TRACE, answer_at
 from socp.problem.solution import Solution as ConeSolution
 from socp.problem.starts import Start
 from socp.problem.status import Status
+from socp.verify.certificates import CERTAIN, Ray, certified, slope_between
 from socp.verify.stopping import residuals as cone_residuals
 
 from ..method import Method, Offer
@@ -75,6 +76,7 @@ class DualActiveSet(Method):
     """
 
     _credit = 0.0  # seconds that a method on trial may take for the next program
+    _ray: Ray | None = None  # the last certificate (y, z) that no point is feasible, for programs with these matrices
     pool = Pool()  # workspaces for reuse; in the class, as `Engine.__del__` may run after the module's globals are gone
 
     def __init__(
@@ -155,7 +157,16 @@ class DualActiveSet(Method):
         return not (new_P or new_A or offer.program.are_crossed)
 
     def find(self, warm_start: bool) -> Solution | None:
-        """Return the answer or a certificate, or None; `warm_start` begins with the last working set."""
+        """Return the answer or a certificate, or None; `warm_start` begins with the last working set.
+
+        A warm start first tries the last certificate, which often holds again: only sides have changed.
+        """
+        if warm_start and self._ray is not None:
+            program, (y, z) = self.program, self._ray
+            if slope_between(program.lb, program.ub, z, slope_between(program.l, program.u, y, 0.0)) < 0.0:
+                ray, error = certified(program, self._ray, self.settings.tol)
+                if error <= min(self.settings.tol_of_rays, CERTAIN):
+                    return self._infeasible(ray, error, np.zeros(program.n), np.zeros(RECORD))
         workspace = self._enter()
         kept, workspace.has_answer = workspace.has_answer, False
         if self.is_on_trial:  # It may take as long as the other method on the average.
@@ -188,17 +199,21 @@ class DualActiveSet(Method):
 
     def _certificate(self, x: np.ndarray, y: np.ndarray, z: np.ndarray, steps: np.ndarray) -> Solution | None:
         """Return the certificate (y, z) of infeasibility after the recorded steps, or None if it is not certain."""
-        program, settings = self.program, self.settings
-        ray = repaired_certificate(program, settings, y, z)
-        if ray is None:
+        found = repaired_certificate(self.program, self.settings, y, z)
+        if found is None:
             return None
-        (y, z), error = ray
+        self._ray, error = found
+        return self._infeasible(self._ray, error, x, steps)
+
+    def _infeasible(self, ray: Ray, error: float, x: np.ndarray, steps: np.ndarray) -> Solution:
+        """Return the answer to an infeasible program with a certificate and its error."""
+        program, (y, z) = self.program, ray
         solution: Solution = object.__new__(Solution)
         solution.__dict__ = {
             "status": Status.PRIMAL_INFEASIBLE, "x": np.full(program.n, np.nan), "y": y, "z_bounds": z,
             "objective": np.nan, "dual_objective": np.nan, "primal_residual": error, "dual_residual": np.nan,
             "gap": np.nan, "iterations": steps.size // RECORD - 1, "setup_time": 0.0, "solve_time": 0.0,
-            "plan": self.plan, "_rest": (rest_of_ray, program, x, steps, settings),
+            "plan": self.plan, "_rest": (rest_of_ray, program, x, steps, self.settings),
         }  # fmt: skip
         return solution
 

@@ -111,21 +111,22 @@ def primal_certificate(program: Any, *multipliers: np.ndarray, tol: float = 0.0)
     error is infinite if sides that each give way by tol (1 + |side|) leave no negative slope.  The given multipliers
     are taken as they are if that more than halves the error.
     """
-    plain, (first, second) = cleaned(program, *multipliers), program.constraints
-    sides, (_, *scales), figures = (first.sides, second.sides), balance(program), np.zeros(4)
-
-    def scaled(ray: Ray) -> tuple[Ray, float]:
-        ray = tuple(v.copy() for v in ray)
-        certify(*sides, tuple(scales), *ray, figures)
-        slope, size, play, error = figures.tolist()
-        return ray, error if -slope > max(LEAST_SLOPE * size, tol * (size + play)) else np.inf
-
-    ray, found = scaled(plain)
+    plain = cleaned(program, *multipliers)
+    ray, found = certified(program, plain, tol)
     if not found <= CERTAIN and not all(map(np.array_equal, plain, multipliers)):
-        other, as_given = scaled(multipliers)
+        other, as_given = certified(program, multipliers, tol)
         if not found <= 2.0 * as_given:
             return other, as_given
     return ray, found
+
+
+def certified(program: Any, ray: Ray, tol: float) -> tuple[Ray, float]:
+    """Return multipliers, as they are but scaled to slope -1, and their error as a `primal_certificate`."""
+    (first, second), (_, *scales), figures = program.constraints, balance(program), np.zeros(4)
+    ray = tuple(v.copy() for v in ray)
+    certify(first.sides, second.sides, tuple(scales), *ray, figures)
+    slope, size, play, error = figures.tolist()
+    return ray, error if -slope > max(LEAST_SLOPE * size, tol * (size + play)) else np.inf
 
 
 def cleaned(program: Any, *multipliers: np.ndarray) -> Ray:
@@ -262,6 +263,15 @@ def certify(
         if residual != residual or absolute != absolute:
             error = np.inf
     figures[3] = error
+
+
+@kernel
+def slope_between(lower: Floats, upper: Floats, v: Floats, slope: float) -> float:
+    """Return `slope` + sum of the sides that multipliers v of rows with two sides belong to, rounded; it may be inf."""
+    for i in range(v.size):
+        if v[i] != 0.0:
+            slope += v[i] * (upper[i] if v[i] > 0.0 else lower[i])
+    return slope
 
 
 @leaf

@@ -483,3 +483,32 @@ def test_a_start_of_ones_own_does_not_depend_on_the_program_before():
     for x in found:
         np.testing.assert_array_equal(x, found[0])
         np.testing.assert_allclose(x, start, atol=1e-9)
+
+
+def test_a_certificate_holds_again_in_a_loop_of_warm_starts():
+    rng, n, m = np.random.default_rng(3), 8, 6
+    R, A = rng.normal(size=(n, n)), rng.normal(size=(m, n))
+    solver = qp.Solver(R @ R.T + np.eye(n), rng.normal(size=n), A, -np.ones(m), np.ones(m), -1.0, 1.0)
+    far = np.ones(m)
+    far[2] = -2.0 - np.abs(A[2]).sum()
+    low = np.minimum(far - 1.0, -1.0)
+    assert solver.solve().status is Status.OPTIMAL
+    rounds = []
+    for step in range(6):
+        solver.update(q=rng.normal(size=n), l=low, u=far - 0.1 * step)
+        found = solver.solve(warm_start=True)
+        assert found.status is Status.PRIMAL_INFEASIBLE and found.primal_residual <= 1e-10
+        assert certificates.primal_infeasibility(solver.program, found.y, found.z_bounds) <= 1e-10
+        rounds.append(found.iterations)
+        cold = qp.solve(solver.program)
+        assert cold.status is Status.PRIMAL_INFEASIBLE
+        solver.update(l=-np.ones(m), u=np.ones(m))
+        again = solver.solve(warm_start=True)
+        np.testing.assert_allclose(again.x, qp.solve(solver.program).x, atol=1e-9)
+    assert rounds[0] > 0 and not any(rounds[1:])
+    # another row is the cause: the old certificate does not hold, and a new one is found
+    other = np.ones(m)
+    other[4] = -2.0 - np.abs(A[4]).sum()
+    solver.update(l=np.minimum(other - 1.0, -1.0), u=other)
+    found = solver.solve(warm_start=True)
+    assert found.status is Status.PRIMAL_INFEASIBLE and found.iterations > 0 and found.y[4] != 0.0
