@@ -101,6 +101,8 @@ def index(folder: Path) -> Path:
         "the words leave a bound open (90 % for almost everywhere, 5 points for near, a tau of .8 and half a point for "
         "grows, two standard errors), it was set here, after first runs had been seen.</p>",
         _parts(summaries),
+        "<h2>What was tried against each verdict</h2>",
+        _tried(summaries),
     ]
     path = folder / "index.html"
     path.write_text(document("The papers' experiments", body), encoding="utf-8")
@@ -177,6 +179,12 @@ def _parts(summaries: list[dict[str, Any]]) -> str:
             cells = [summary["title"], part.words, f"{part.value:.3g}", f"{part.relation} {part.bound:.3g}"]
             rows.append(list(map(html.escape, [*cells, "yes" if part.holds else "no"])))
     return _words_table(["experiment", "part of the claim", "found", "asked for", "holds"], rows)
+
+
+def _tried(summaries: list[dict[str, Any]]) -> str:
+    """Return a table of the trials of all pages, with their outcomes."""
+    rows = [[one["title"], *trial.values()] for one in summaries for trial in one["trials"]]
+    return _words_table(["experiment", "tried", "outcome"], [list(map(html.escape, row)) for row in rows])
 
 
 def _words_table(heads: list[str], rows: list[list[str]]) -> str:

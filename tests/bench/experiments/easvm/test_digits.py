@@ -5,8 +5,20 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bench.experiments.easvm.digits import MACHINES, _harms, _steps, agreement, characters, is_difficult, split
+from bench.experiments.easvm.digits import (
+    KERNEL,
+    MACHINES,
+    Characters,
+    _harms,
+    _steps,
+    agreement,
+    by_path,
+    characters,
+    is_difficult,
+    split,
+)
 from bench.experiments.easvm.strokes import ALPHABETS, drawn_characters
+from models import ExplanationAugmentedSVC
 
 pytestmark = pytest.mark.full  # whole experiments, some on real data
 
@@ -94,3 +106,21 @@ def test_the_chosen_q_is_the_first_the_middle_or_the_last_of_equals():
     runs = [{"pair": [0, 1], "seed": k, "Q": tied} for k in range(2)]
     assert [float(_steps(runs, "random", place)[0]) for place in (0.0, 0.5, 1.0)] == [3.0, 4.0, 6.0]
     assert _steps(runs, "opposite", 0.5).tolist() == [5.0]
+
+
+def test_q_among_all_is_the_estimators():
+    rng = np.random.default_rng(3)
+    label = np.repeat([0, 1], 60)
+    X = np.clip(0.5 + 0.1 * rng.normal(size=(120, 6)), 0.0, 1.0)
+    X[:, 0] += 0.15 * label
+    train = np.concatenate([np.arange(20), np.arange(60, 80)])
+    test = np.setdiff1d(np.arange(120), train)
+    good = np.tile(np.arange(6) == 0, (40, 1))
+    found = by_path(Characters(X, label, {}), train, test, {"easvm": good, "random": ~good, "opposite": good & False})
+    for name, kept in (("easvm", good), ("random", ~good)):
+        machine = ExplanationAugmentedSVC(**KERNEL).fit(X[train], label[train], explanations=kept)
+        unit = ExplanationAugmentedSVC(Q=0.0, **KERNEL).fit(X[train], label[train], explanations=kept).alpha_.mean()
+        share = 1.0 if np.isinf(machine.Q_) else machine.Q_ / (machine.Q_ + unit)
+        assert found["measure"][name] == pytest.approx(share, abs=1e-6)
+        assert found[name] == np.mean(machine.predict(X[test]) != label[test])
+    assert found["measure"]["easvm"] > found["measure"]["random"]
