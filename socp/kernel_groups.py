@@ -22,7 +22,7 @@ from .problem.program import SecondOrder
 GROUPS: dict[str, list[str]] = {
     "first": [  # needed before the method for a program is chosen
         "socp.compiled.structures", "socp.linalg.cholesky.cholesky", "socp.linalg.csc.compress",
-        "socp.problem.checks.all_finite", "socp.problem.checks.asymmetry",
+        "socp.problem.checks.all_finite", "socp.problem.checks.next_asymmetric",
     ],
     "every": [
         "socp.compiled.structures", "socp.problem", "socp.verify", "socp.derivatives", "socp.form", "socp.method",
