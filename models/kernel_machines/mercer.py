@@ -39,6 +39,7 @@ AT_ONCE, WIDTH = 32, 512  # one product takes AT_ONCE samples times WIDTH sample
 PITCH = (
     WIDTH + LANES
 )  # distance between the products of two samples: at 4096 bytes they would compete for one set of the cache
+FAR = 1e4  # gamma |x|^2 from which its rounding would show in exp(-gamma |x - z|^2)
 ZERO = np.float32(0.0)
 
 
@@ -105,10 +106,15 @@ class Samples(Structure):
 
 
 def samples_of(x: np.ndarray, name: str, gamma: float, coef0: float, degree: int, centred: bool = False) -> Samples:
-    """Return the `Samples` of x, shape (count, features); for rbf the mean is subtracted unless x is `centred`."""
+    """Return the `Samples` of x, shape (count, features); for rbf the mean is subtracted unless x is `centred`.
+
+    Where a few samples are so far that the others lose their digits about the mean, the median is subtracted.
+    """
     count, features = x.shape
     if name == "rbf" and not centred:
-        x = x - x.mean(axis=0)
+        near = x - x.mean(axis=0)
+        is_far = gamma * float(np.einsum("ij,ij->i", near, near).max(initial=0.0)) > FAR
+        x = x - np.median(x, axis=0) if is_far else near
     x = np.ascontiguousarray(x, np.float64)
     found = Samples(count=count, features=features)
     found.name, found.gamma, found.coef0, found.degree = NAMES.index(name), gamma, coef0, degree

@@ -17,17 +17,18 @@ def inner_products(A: Any, B: Any) -> np.ndarray:
 
 
 def from_reference(A: Any, B: Any) -> tuple[Any, Any]:
-    """Return the samples A and B relative to the first row of B, so that their differences keep their digits.
+    """Return the samples A and B relative to a row of B, so that their differences keep their digits.
 
-    Of two sparse matrices, only the columns that both store in full are shifted.
+    The row is the median of the first, the middle and the last one, in each column, since one may be far from all
+    others.  Of two sparse matrices, only the columns that both store in full are shifted.
     """
-    if not B.shape[0]:
+    if not (count := B.shape[0]):
         return A, B
-    if not (sp.issparse(A) and sp.issparse(B)):
-        A, B = as_dense(A), as_dense(B)
-        return A - B[0], B - B[0]
-    A, B = A.tocsr(), B.tocsr()
-    shift = np.where(full_columns(A) & full_columns(B), as_dense(B[[0]]).ravel(), 0.0)
+    A, B = (A.tocsr(), B.tocsr()) if sp.issparse(A) and sp.issparse(B) else (as_dense(A), as_dense(B))
+    row = np.median(as_dense(B[[0, count // 2, count - 1]]), axis=0)
+    if not sp.issparse(B):
+        return A - row, B - row
+    shift = np.where(full_columns(A) & full_columns(B), row, 0.0)
     return shifted(A, shift), shifted(B, shift)
 
 

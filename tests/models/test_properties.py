@@ -230,6 +230,22 @@ def test_a_shift_of_all_samples_is_nothing(name, shift):
 
 
 @warns
+@pytest.mark.parametrize("kernel, weight", [("linear", 0.0), ("rbf", 0.0), ("rbf", 1.0)])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_sample_far_away_leaves_the_others_their_digits(kernel, weight, first):
+    """With rbf it is alone whatever its weight; with a linear kernel it must have none to be as if left out."""
+    place = 0 if first else 48
+    far = np.insert(X, place, 1e9, axis=0)
+    weights = np.insert(np.ones(48), place, weight)
+    near = np.insert(X, place, 1e3, axis=0)
+    one, other = (
+        SVC(2.0, kernel, gamma=0.4, tol=1e-11).fit(data, np.insert(Y, place, 1), sample_weight=weights)
+        for data in (near, far)
+    )
+    np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), atol=1e-6)
+
+
+@warns
 @pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
 def test_blocks_have_any_unit(unit):
     weights, rows = 0.5 + np.arange(48) % 3, [slice(0, 20), slice(20, 48)]
