@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .linear.linear import LinearSVR as LinearSVR
     from .logistic.hybrid import HybridNaiveBayes as HybridNaiveBayes
     from .logistic.logistic import LogisticRegression as LogisticRegression
+    from .score_spaces.choice import ScoreSpaceClassifier as ScoreSpaceClassifier
     from .score_spaces.fisher_kernel_learning import FisherKernelLearning as FisherKernelLearning
     from .score_spaces.free_energy import FreeEnergyClassifier as FreeEnergyClassifier
     from .score_spaces.large_margin_hmm import LargeMarginHMM as LargeMarginHMM
@@ -83,6 +84,7 @@ PLACES = {
     ".logistic.hybrid": "HybridNaiveBayes",
     ".logistic.logistic": "LogisticRegression",
     ".score_spaces.fisher_kernel_learning": "FisherKernelLearning",
+    ".score_spaces.choice": "ScoreSpaceClassifier",
     ".score_spaces.free_energy": "FreeEnergyClassifier",
     ".score_spaces.large_margin_hmm": "LargeMarginHMM",
     ".score_spaces.med": "MEDClassifier",

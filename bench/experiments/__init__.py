@@ -23,6 +23,7 @@ MODULES: dict[str, str] = {
     "score-space-states": "score_spaces.states:StatesAndShares",
     "score-space-topics": "score_spaces.topics:TopicScores",
     "credit-default": "credit:CreditDefault",
+    "defaults": "defaults:Defaults",
 }
 """Module and class of each experiment by its name; the module is imported on demand."""
 

@@ -128,6 +128,11 @@ def check_classes_left(classes: np.ndarray, codes: np.ndarray, weights: np.ndarr
         raise ValueError(f"sample_weight is zero for every sample of the classes {classes[gone].tolist()}")
 
 
+def best_of(scores: np.ndarray) -> int:
+    """Return the candidate with the best mean score, shape (candidates, folds); of equally good ones the first."""
+    return int(scores.mean(axis=1).round(12).argmax()) if scores.shape[1] else 0
+
+
 def folds_of(cv: Any, codes: np.ndarray, weights: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return (train, test) of each fold as indices of samples; `test` holds samples of positive weight."""
     used, cv = np.flatnonzero(weights > 0.0), as_scalar(cv)

@@ -16,13 +16,14 @@ from socp import ProgramError
 from ..base.bounds import Bound
 from ..base.estimator import Classifier, warn_unconverged, warn_unless_good
 from ..base.groups import EngineParameters, SeedParameters, WeightParameters
+from ..base.multiclass import best_of
 from ..base.parameters import Count, NonNegative, Positive, parameters
 from ..base.validation import as_generator, as_labels, as_weights, check_number, warn
 from ..explanations.given import distinct_folds, explained_examples
 from ..programs.bilevel import Constants, Samples
 from .bounds import fitted_error
 from .certificate import Certificate, certify, radii_missed
-from .choice import PRICES, TIED, UNBOUND, Choice, candidates, held_out_scores, priced
+from .choice import PRICES, UNBOUND, Choice, candidates, held_out_scores, priced
 from .feasibility import feasible_means, told_beta
 from .kernel import KernelSpace
 from .prior import GenerativePrior
@@ -321,8 +322,7 @@ class BilevelClassifier(Classifier, WeightParameters, EngineParameters, SeedPara
             return np.asarray(rows @ point.w).ravel() + point.b
 
         self.choices_, self.scores_ = found, held_out_scores(decide, samples, place[owner], found, folds)
-        best = self.scores_.mean(axis=1).round(TIED).argmax() if folds else 0
-        return found[int(best)]
+        return found[best_of(self.scores_)]
 
     def _features(self, X: Any) -> Any:
         return self.space_(X) if self.space_ else X

@@ -22,7 +22,6 @@ from .prior import GenerativePrior
 SHARES = (0.9, 0.6, 0.3)  # candidates of beta, relative to the prior's largest beta; of equally good ones the first
 PRICES = (3.0, 30.0, 0.5)  # candidates of C2
 UNBOUND = 0.2  # beta without a prior, or if the prior's largest beta is zero or infinite
-TIED = 12  # decimals to which mean scores are compared
 
 
 class Choice(NamedTuple):

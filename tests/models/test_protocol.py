@@ -33,15 +33,15 @@ PUBLIC = [
 ]
 OF_SEQUENCES_OR_TOPICS = (
     models.FisherScore, models.FreeEnergyScore, models.LogLikelihoodScore, models.SufficientStatistics,
-    models.MaxMarginScoreSpace,
+    models.MaxMarginScoreSpace, models.FreeEnergyClassifier, models.ScoreSpaceClassifier,
 )  # fmt: skip
 OF_SEQUENCES = (
     models.DiscreteHMM, models.GaussianHMM, models.FisherKernelLearning, models.LargeMarginHMM,
-    models.FreeEnergyClassifier, *OF_SEQUENCES_OR_TOPICS,
+    *OF_SEQUENCES_OR_TOPICS,
 )  # fmt: skip
 OF_MATRICES = [
     *(kind(**SETTINGS.get(kind.__name__, {})) for kind in PUBLIC if kind not in OF_SEQUENCES),
-    *(kind(TOPICS) for kind in (*OF_SEQUENCES_OR_TOPICS, models.FreeEnergyClassifier)),
+    *(kind(TOPICS) for kind in OF_SEQUENCES_OR_TOPICS),
 ]
 
 
@@ -77,7 +77,7 @@ if sklearn.__version__.startswith("1.6."):  # it tells the weighted samples from
         kind.__name__: {"check_sample_weight_equivalence_on_dense_data": "this version gives both other classes"}
         for kind in (models.BilevelClassifier, models.KnowledgeSVC, models.MultiTaskSVC)
     }
-LONG = ("MaxMarginScoreSpace", "MEDClassifier", "MedLDA")
+LONG = ("MaxMarginScoreSpace", "ScoreSpaceClassifier", "MEDClassifier", "MedLDA")
 
 
 def estimators_to_check():
@@ -128,7 +128,7 @@ def sequences_of(model):
     models.FisherKernelLearning(2, max_iter=3, random_state=0),
     *(
         kind(model)
-        for kind in (*OF_SEQUENCES_OR_TOPICS, models.FreeEnergyClassifier)
+        for kind in OF_SEQUENCES_OR_TOPICS
         for model in (models.DiscreteHMM(2, random_state=0), models.GaussianHMM(2, random_state=0))
     ),
     models.MaxMarginScoreSpace(models.DiscreteHMM(2, random_state=0), inference="sampler", n_init=1, random_state=0),

@@ -90,6 +90,8 @@ REFUSED = [
     ("LargeMarginHMM", {}, "one class", (S, np.zeros(len(S)))),
     ("FreeEnergyClassifier", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
     ("FreeEnergyClassifier", {"priors": [0.5, 0.4]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
+    ("ScoreSpaceClassifier", {"model": models.SVC()}, r"model must be a DiscreteHMM, .* but SVC came"),
+    ("ScoreSpaceClassifier", {"cv": 1}, "cv must be a whole number of at least 2"),
     ("FreeEnergyClassifier", {"priors": [1.5, -0.5]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
     ("LinearDiscriminant", {"priors": [1.5, -0.5]}, "priors must be None, 'uniform' or 2 nonnegative numbers"),
     ("LinearDiscriminant", {"dirichlet": [2.0, np.inf]}, "dirichlet must be a number or 2 numbers of at least 1"),

@@ -106,6 +106,7 @@ WITHOUT = {  # a program
     "L-BFGS": ["CoupledDiscriminant", "FisherKernelLearning"],
     "expectations under models": ["FisherScore", "LogLikelihoodScore", "FreeEnergyScore", "SufficientStatistics"],
     "free energies": ["FreeEnergyClassifier"],
+    "the best of both by cross-validation": ["ScoreSpaceClassifier"],
 }  # fmt: skip
 
 

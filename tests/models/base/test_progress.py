@@ -72,7 +72,8 @@ ONE_PROGRAM = [
 ]
 # a model does, before or inside
 NOTHING_ITERATES = {
-    "FisherScore", "FreeEnergyClassifier", "FreeEnergyScore", "LogLikelihoodScore", "SufficientStatistics",
+    "FisherScore", "FreeEnergyClassifier", "FreeEnergyScore", "LogLikelihoodScore", "ScoreSpaceClassifier",
+    "SufficientStatistics",
 }  # fmt: skip
 LINE = re.compile(r" *(\d+) +(-?\d\.\d{8}e[+-]\d\d) +(------|-?\d\.\d\de[+-]\d\d) +\d+\.\d\d")
 
