@@ -32,7 +32,7 @@ from qp.active_set.rounds import (
 )
 from qp.problem.solution import Solution, solution_at
 from socp.compiled.kernels import address_of, inner, kernel
-from socp.compiled.memory import keep_freed_memory
+from socp.compiled.memory import keep_freed_memory, scattered
 from socp.compiled.signatures import Ints
 from socp.compiled.structures import Structure, floats, integers, matrix, number, structure
 from socp.compiled.vec import LANES
@@ -343,8 +343,10 @@ def solve_series(
         centred=True,
     )
     program, block, face = SampledProgram(size=size, samples=part), Block(), Face(size=size)
-    program.P, program.rows_address = np.empty((size, size)), address_of(make_missing_rows)
-    face.factor = np.empty(size * size)
+    few = most_read < size  # All rows together, large pages are the faster ones.
+    room = scattered if few else np.empty
+    program.P, program.rows_address = room(size * size).reshape(size, size), address_of(make_missing_rows)
+    face.factor = room(size * size)
     done = 0
     while done < count:
         done = solve_in_turn(series, program, block, face, done, float(PACE))

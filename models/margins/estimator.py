@@ -44,8 +44,8 @@ class MarginMachines(KernelExpansion, BuiltAnswer):
         """Solve all machines, set the attributes of the expansion, and return the machines."""
         is_linear, bias, samples = self.kernel_.is_linear, bool(self.fit_intercept), X
         if is_linear and bias:
-            rows = np.unique(np.concatenate([one.rows for one in problems]))
-            samples, mean = centered(X, rows)
+            rows = [one.rows for one in problems]
+            samples, mean = centered(X, rows[0] if len(rows) == 1 else np.unique(np.concatenate(rows)))
         machines = self._in_series(samples, problems, settings) or self._one_by_one(samples, problems, settings)
         if is_linear:
             name = type(self).__name__

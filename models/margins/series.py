@@ -36,7 +36,7 @@ RANKS = 3  # with several machines, a low rank pays only from this many times as
 MEGABYTE = 2.0**20
 VECTORS, RIDGE = 2.4, 1e-10  # support vectors of a machine per sample on the wrong side of least squares
 DEAR = 1000.0  # mean C k(x, x) above which descent takes too many steps
-MOST_FRESH = 32.0  # megabytes of the matrix up to which its memory is kept from fit to fit
+MOST_RESERVED = 2000.0  # megabytes of address space for the matrix, of which only the rows that are read take memory
 OFTEN = 0.9  # with nu from here on the tube often has no width, and the machine without one is tried first
 LEAST = 1e-6  # |rho| relative to the size of f up to which nu machines are solved one by one: it may be zero
 
@@ -84,7 +84,7 @@ def reads_for_few(kernel: Kernel, X: Any, problem: Problem, cache_size: float) -
     n = problem.rows.size
     if problem.sides == 2 or problem.total is not None or sp.issparse(X):
         return 0.0
-    if 8.0 * n**2 > min(cache_size, MOST_FRESH) * MEGABYTE:
+    if 8.0 * n**2 > MOST_RESERVED * MEGABYTE:
         return 0.0
     F = kernel.explicit(X[problem.rows]) if kernel.is_semidefinite else None
     if F is None or float(problem.C.max()) * float((F**2).sum()) > DEAR * n:
@@ -96,7 +96,8 @@ def reads_for_few(kernel: Kernel, X: Any, problem: Problem, cache_size: float) -
     G[np.diag_indices(rank + 1)] += RIDGE * (np.trace(G) / (rank + 1) or 1.0)
     wrong = np.count_nonzero(problem.signs * (F @ np.linalg.solve(G, F.T @ problem.signs)) <= 0.0)
     vectors = VECTORS * wrong + rank
-    return (4.0 + 2.0 * rank) * (10.0 + 2.0 * vectors) if vectors <= most else 0.0
+    reads = (4.0 + 2.0 * rank) * (10.0 + 2.0 * vectors)
+    return reads if vectors <= most and 8.0 * n * min(reads, n) <= cache_size * MEGABYTE else 0.0
 
 
 def solve_in_series(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import mmap
 import os
 import threading
 from collections.abc import Hashable
@@ -33,6 +34,23 @@ def keep_freed_memory() -> None:
         np.empty(LARGEST_KEPT, np.uint8)
     except MemoryError:  # The address space is too small.
         return
+
+
+def scattered(count: int) -> np.ndarray:
+    """Return an array of `count` numbers of which only the small pages that are touched take memory and time.
+
+    A large `numpy.empty` asks Linux for pages of 2 MiB, each of which is cleared when one of its numbers is written.
+
+    Examples
+    --------
+    >>> scattered(3).shape
+    (3,)
+    """
+    if 8 * count <= LARGEST_KEPT or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return np.empty(count)
+    pages = mmap.mmap(-1, 8 * count)
+    pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages)
 
 
 def check_memory(size: float, what: str) -> None:

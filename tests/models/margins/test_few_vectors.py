@@ -22,12 +22,13 @@ def is_by_rows(machine):
     return not isinstance(machine.program_.P, qp.LowRank)
 
 
-@pytest.mark.parametrize("kernel", [
-    {"kernel": "linear"}, {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.5},
+@pytest.mark.parametrize(("kernel", "apart", "n"), [
+    ({"kernel": "linear"}, 2.0, 400), ({"kernel": "linear"}, 3.0, 2600),
+    ({"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.5}, 2.0, 400),
 ])  # fmt: skip
 @pytest.mark.parametrize("bias", [True, False])
-def test_both_ways_have_one_answer(kernel, bias, monkeypatch):
-    X, y = two_groups(2.0)
+def test_both_ways_have_one_answer(kernel, bias, apart, n, monkeypatch):
+    X, y = two_groups(apart, n)
     rows = SVC(fit_intercept=bias, **kernel).fit(X, y)
     monkeypatch.setattr("models.margins.estimator.reads_for_few", lambda *given: 0.0)
     low_rank = SVC(fit_intercept=bias, **kernel).fit(X, y)
@@ -52,5 +53,6 @@ def test_rows_are_read_where_few_samples_are_on_the_wrong_side():
         return reads_for_few(Kernel(kernel, gamma=0.5), X, problem, cache)
 
     assert reads(2.5) > reads(3.5) > 0.0
-    assert reads(0.2, n=1500) == reads(2.5, C=1e4) == reads(2.5, kernel="rbf") == reads(2.5, cache=1.0) == 0.0
-    assert reads(2.5, n=2100) == 0.0  # the memory of its matrix would be fresh in every fit
+    assert reads(0.2, n=1500) == reads(2.5, C=1e4) == reads(2.5, kernel="rbf") == reads(2.5, cache=0.5) == 0.0
+    assert reads(3.0, n=3000) > 0.0
+    assert reads(3.5, n=3000, cache=1.0) == reads(3.5, n=20_000) == 0.0  # rows that are read, the whole matrix
