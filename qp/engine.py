@@ -138,7 +138,7 @@ class Engine(SetUpOnce):
 
     def _find(self, start: bool | Start) -> Solution:
         """Offer the program to the methods in order; return the first answer."""
-        if start is True and self._switch.is_due():
+        if start is not False and self._switch.is_due():
             self._go_over_in_loop()
         trial, others = self.methods[0], self.methods
         if trial.is_on_trial:

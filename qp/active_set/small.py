@@ -169,11 +169,13 @@ class DualActiveSet(Method):
                     return self._infeasible(ray, error, np.zeros(program.n), np.zeros(RECORD))
         workspace = self._enter()
         kept, workspace.has_answer = workspace.has_answer, False
+        own = 0.0
         if self.is_on_trial:  # It may take as long as the other method on the average.
             own = self.plan.seconds["interior point"]
             self._credit = min(self._credit + own, SAVED * own)
             workspace.allow(self._credit)
-        found = self._attempt(workspace, warm_start and kept) if workspace.factor else None
+        pays = not self.is_on_trial or workspace.seconds_to_begin() <= SAVED * own
+        found = self._attempt(workspace, warm_start and kept) if workspace.factor and pays else None
         # Sides added together may be dependent up to rounding: retry with one side at a time.
         if found is None and workspace.factor and workspace.code.item() != DUAL_INFEASIBLE and not self.is_on_trial:
             workspace.work.beside, kept = np.inf, False
@@ -181,7 +183,7 @@ class DualActiveSet(Method):
             workspace.work.beside = BESIDE
         if found is not None and found.status is not OPTIMAL and kept:
             workspace.has_answer = True  # The kernel has put back the working set of the last answer.
-        if self.is_on_trial:
+        if self.is_on_trial and pays:
             self._credit -= workspace.work.steps * workspace.step
         workspace.is_at_work = False
         return found
@@ -407,6 +409,11 @@ class Workspace:
     def allow(self, seconds: float) -> None:
         """Limit the number of steps to the given time; a step costs a product with all rows."""
         self.work.max_steps = int(seconds / self.step)
+
+    def seconds_to_begin(self) -> float:
+        """Return the expected seconds of factoring the working set."""
+        count = 0 if self.work.is_factored else self.work.count
+        return count * (self.step + 2.0 * count**2 / COSTS.dual_flops)
 
     def load(self, P: Parts, A: Parts, vectors: Any) -> None:
         """Load the parts of P and A (see `packed.parts_of`) and q, l, u, lb, ub, and factor P."""

@@ -182,3 +182,20 @@ def test_a_linear_program_in_a_loop_of_warm_starts():
         solver.update(q=q)
         found, expected = solver.solve(warm_start=True), qp.solve(None, q, A, u=np.full(m, 2.0), lb=0.0, ub=1.0)
         assert found.status is Status.OPTIMAL and found.objective == pytest.approx(expected.objective, rel=1e-7)
+
+
+def test_a_loop_of_own_points_goes_over_and_a_working_set_that_costs_too_much_is_not_factored():
+    program = dynamics(np.random.default_rng(0), N=40, nx=4, nu=2)
+    solver, rng = qp.Solver(program, active_set=True), np.random.default_rng(1)
+    last, methods = solver.solve(), []
+    for _ in range(12):
+        solver.update(q=program.q + 0.01 * rng.normal(size=program.n))
+        last = solver.solve(warm_start=last)
+        methods.append(last.plan.method)
+    assert last.status is Status.OPTIMAL and methods[-1] == "dual active set"
+    method = SparseActiveSet.on_trial(solver.program, Settings(), 1 << 20)
+    assert method.is_on_trial and method.start_at(last.x, last.y, last.z_bounds)
+    step, method._workspace.step = method._workspace.step, 1e3
+    assert method._workspace.work.count > 0 and method.find(True) is None
+    method._workspace.step = step
+    assert method.find(False).status is Status.OPTIMAL
