@@ -157,7 +157,7 @@ class Defaults(Experiment):
             sets = grouped(own, "data")
             for k, (key, label) in enumerate((("plain", "plain machine"), ("other", "alternative"), ("ours", "model"))):
                 means = [np.mean([run[key] for run in group]) for group in sets.values()]
-                axes.bar(np.arange(len(means)) + 0.27 * (k - 1), means, 0.25, label=label)
+                axes.plot(np.arange(len(means)) + 0.15 * (k - 1), means, "o", label=label)
             axes.set_xticks(range(len(sets)), list(sets), fontsize="small")
             axes.set(title=model, ylim=(40.0, 100.0))
         figure.axes[0].legend(fontsize="small", loc="lower right")
