@@ -7,7 +7,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from .compare import (
     linear,
     measurement,
     pairs,
+    qpbenchmark,
     report,
     suite,
     warm,
@@ -234,13 +235,18 @@ def _suite(options: argparse.Namespace) -> int:
     _option("--threads", "threads of every solver", type=_count(1), default=1),
     _option("--sizes", "small, medium, large or sizes as 10,500", default="medium"),
     _option("--out", "the folder of the report (default: compare-SET)"),
+    _switch("--own-settings", f"{', '.join(qpbenchmark.SETS)}: as qpbenchmark measures, through qpsolvers"),
 )
 def _compare(options: argparse.Namespace) -> int:
     """Measure the solvers on a set and write the report; a run after Ctrl-C continues where the last one ended."""
+    if options.own_settings:
+        if options.name not in qpbenchmark.SETS:
+            raise sets.DataError(f"--own-settings is for the sets {', '.join(qpbenchmark.SETS)}")
+        return _compare_pairs(qpbenchmark.compare(options.name, options.data, options.only))
     if options.name in TABLES:
         if options.solvers:
             raise sets.DataError(f"compare {options.name} has solvers of its own: --solvers is for sets of programs")
-        return _compare_pairs(TABLES[options.name], options.only)
+        return _compare_pairs(TABLES[options.name].run(options.only))
     cases = catalogue.cases(options.name, options.sizes, options.data, options.only)
     solvers, missing = comparison.choose(options.solvers.split(",") if options.solvers else None)
     comparison.check_functions(solvers)
@@ -276,10 +282,10 @@ def _interrupted() -> int:
     return 130
 
 
-def _compare_pairs(comparison: pairs.Comparison, only: str | None) -> int:
+def _compare_pairs(rows: Iterable[pairs.Pair]) -> int:
     """Print the table of a comparison with solvers of its own, each row once it is measured; return the exit code."""
     measured: list[pairs.Pair] = []
-    for pair in comparison.run(only):
+    for pair in rows:
         print(*([] if measured else [pairs.HEADER]), pair.line(), sep="\n", flush=True)
         measured.append(pair)
     print("", pairs.summary(measured), sep="\n")

@@ -10,7 +10,7 @@ from socp.commandline import answer, parser
 from .files.mat import read
 from .solver import Solver
 
-FILES = ".mat, .qps, .mps, .qps.gz, .mps.gz"
+FILES = ".mat, .npz, .qps, .mps, .qps.gz, .mps.gz"
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m qp") -> int:

@@ -21,12 +21,23 @@ class DataError(FileNotFoundError):
     """Missing set or file, or a file of an unknown kind; the message says what to do."""
 
 
-SETS = {
+SETS: dict[str, tuple[str | tuple[str, ...], str]] = {
     "maros_meszaros": (
         ".mat",
         "the Maros-Meszaros convex quadratic programs as the .mat files of the qpsolvers benchmark "
         "(github.com/qpsolvers/maros_meszaros_qpbenchmark, folder data)",
     ),
+    "mpc_qpbenchmark": (
+        ".npz",
+        "the programs of model predictive control of the qpsolvers benchmark (a checkout of "
+        "github.com/qpsolvers/mpc_qpbenchmark, or its folder data)",
+    ),
+    "free_for_all_qpbenchmark": (
+        (".npz", ".mat"),
+        "the programs that users gave to the qpsolvers benchmark (a checkout of "
+        "github.com/qpsolvers/free_for_all_qpbenchmark, or its folder data)",
+    ),
+    "qpbenchmark": ((".npz", ".mat"), "programs that qpsolvers.Problem.save wrote, or of qpbenchmark's sets"),
     "cblib": (".cbf.gz", "the second-order cone programs of the Conic Benchmark Library (cblib.zib.de, files .cbf.gz)"),
     "netlib": (".mat", "the linear programs of netlib (netlib.org/lp/data) as .mat files with A, b, c, lo and hi"),
     "netlib_infeasible": (
@@ -35,10 +46,10 @@ SETS = {
         "Collection (sparse.tamu.edu, group LPnetlib, names lpi_*)",
     ),
 }
-"""For each set, the ending of its files, which are in a folder with the name of the set, and their source."""
+"""For each set, the endings of its files, in a folder with the name of the set or in its `data`, and their source."""
 
 CONE_ENDINGS = (".cbf", ".cbf.gz")
-QUADRATIC_ENDINGS = (".mat", ".qps", ".qps.gz", ".mps", ".mps.gz")
+QUADRATIC_ENDINGS = (".mat", ".npz", ".qps", ".qps.gz", ".mps", ".mps.gz")
 SAVED_ENDINGS = (".json",)
 
 
@@ -57,9 +68,11 @@ def files(name: str, data: Folder = None, only: str | None = None) -> list[Path]
     if not root:
         raise DataError(f"the set {name} needs a folder, but none is given. {advice}")
     folder = Path(root) if Path(root).name == name else Path(root) / name
-    found = sorted(folder.glob(f"*{ending}"), key=lambda path: path.name.lower())
+    there = [path for place in (folder, folder / "data") if place.is_dir() for path in place.iterdir()]
+    found = sorted((path for path in there if path.name.endswith(ending)), key=lambda path: path.name.lower())
     if not found:
-        raise DataError(f"the set {name} is not there: no file {ending} in {folder}. {advice}")
+        endings = ending if isinstance(ending, str) else " or ".join(ending)
+        raise DataError(f"the set {name} is not there: no file {endings} in {folder}. {advice}")
     wanted = set(chosen(map(stem, found), only, f"name of the set {name}"))
     return [path for path in found if stem(path) in wanted]
 
@@ -72,8 +85,8 @@ def read(path: str | os.PathLike[str]) -> Program:
 def read_saved(path: str | os.PathLike[str]) -> saved.Saved:
     """Read a program by the ending of its file, with the settings and the answer that a report holds.
 
-    ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`; all but
-    ``.mat`` also with ``.gz``.  ``.json``, of `sol.report`, gives either.
+    ``.cbf`` gives a `socp.ConeProgram`; ``.mat``, ``.npz``, ``.qps`` and ``.mps`` a `qp.QuadraticProgram`;
+    all but ``.mat`` and ``.npz`` also with ``.gz``.  ``.json``, of `sol.report`, gives either.
     """
     path = Path(path)
     name = path.name.lower()

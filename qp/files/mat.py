@@ -1,4 +1,7 @@
-"""Quadratic programs in files: ``.mat`` of two kinds, and QPS or MPS (`qp.files.qps`), plain or packed with gzip."""
+"""Quadratic programs in files: ``.mat`` of two kinds, ``.npz`` of qpsolvers (`qp.files.npz`), and QPS or MPS.
+
+QPS and MPS (`qp.files.qps`) may be packed with gzip.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,22 @@ from socp.problem.checks import ProgramError, as_csc, as_vector
 
 from ..problem.program import QuadraticProgram, no_side_beyond
 from . import matlab
+from .npz import read_npz
 from .qps import read_qps, write_qps
 
-__all__ = ["read", "read_mat", "read_qps", "write", "write_qps"]
+__all__ = ["read", "read_mat", "read_npz", "read_qps", "write", "write_qps"]
 
 _QPS_ENDINGS = (".qps", ".mps", ".qps.gz", ".mps.gz")
 
 
 def read(path: str | Path, max_bytes: int = MAX_BYTES) -> QuadraticProgram:
-    """Read a quadratic program from a file named ``.mat``, ``.qps`` or ``.mps``, the latter two also ``.gz``.
+    """Read a quadratic program from a file named ``.mat``, ``.npz``, ``.qps`` or ``.mps``, the latter two also ``.gz``.
 
     A file with more than `max_bytes` bytes, counted after decompression, is refused.
     """
-    check_ending(path, ".mat", *_QPS_ENDINGS)
-    is_mat = str(path).lower().endswith(".mat")
-    return read_mat(path, max_bytes) if is_mat else read_qps(path, max_bytes=max_bytes)
+    check_ending(path, ".mat", ".npz", *_QPS_ENDINGS)
+    packed = {".mat": read_mat, ".npz": read_npz}.get(Path(path).suffix.lower())
+    return packed(path, max_bytes) if packed else read_qps(path, max_bytes=max_bytes)
 
 
 def write(program: QuadraticProgram, path: str | Path) -> None:

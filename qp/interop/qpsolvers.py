@@ -173,8 +173,8 @@ def _solution(data: tuple[Any, ...], initvals: Any, settings: Settings) -> Solut
     """Return the answer to a program with the arguments P, q, G, h, A, b, lb, ub of qpsolvers."""
     if initvals is None:
         arrays = _stacked(*data)
-        return solve_checked(arrays, lambda: _program(data, arrays), settings, None)
-    program = _program(data)
+        return solve_checked(arrays, lambda: stated_program(data, arrays), settings, None)
+    program = stated_program(data)
     return solve_checked(None, lambda: program, settings, start_of(initvals, program, "initvals"))
 
 
@@ -211,10 +211,10 @@ def stack(A: Matrix, b: Floats, G: Matrix, h: Floats, rows: Matrix, lower: Float
         lower[i] = b[i] if i < p else -np.inf
 
 
-def _program(data: tuple[Any, ...], arrays: Data | None = None) -> QuadraticProgram:
+def stated_program(data: tuple[Any, ...], arrays: Data | None = None) -> QuadraticProgram:
     """Return the program whose rows are the equalities, then the inequalities, each with two sides.
 
-    `arrays` are the result of `_stacked`; what is wrong with them is told in the names of qpsolvers.
+    `data` are P, q, G, h, A, b, lb, ub, and `arrays` the result of `_stacked`; what is wrong is told in these names.
     """
     if arrays is not None:
         try:

@@ -34,6 +34,15 @@ def test_the_folder_of_the_set_itself_is_taken_too(folder):
     assert names(sets.files("cblib", folder / "cblib")) == ["disk"]
 
 
+def test_a_checkout_with_a_folder_data_and_files_of_two_kinds_is_taken(folder):
+    data = folder / "free_for_all_qpbenchmark" / "data"
+    data.mkdir()
+    (folder / "maros_meszaros" / "HS21.mat").rename(data / "HS21.mat")
+    np.savez(data / "GNAR0.npz", P=np.eye(2), q=np.ones(2))
+    assert names(sets.files("free_for_all_qpbenchmark", folder)) == ["GNAR0", "HS21"]
+    assert [sets.read(path).n for path in sets.files("free_for_all_qpbenchmark", data.parent)] == [2, 2]
+
+
 def test_the_folder_comes_from_the_environment_when_none_is_given(folder, monkeypatch):
     monkeypatch.setenv("CENTRALPATH_DATA", str(folder))
     assert names(sets.files("cblib")) == ["disk"]
@@ -62,7 +71,7 @@ def test_a_missing_set_says_both_ways_and_where_it_comes_from(tmp_path, monkeypa
 
 
 def test_unknown_names_are_refused_with_those_that_there_are(folder):
-    with pytest.raises(sets.DataError, match="the sets are maros_meszaros, cblib, netlib, netlib_infeasible"):
+    with pytest.raises(sets.DataError, match="the sets are maros_meszaros, mpc_qpbenchmark"):
         sets.files("mittelmann", folder)
     with pytest.raises(sets.DataError, match=r"no name .* matches 'zzz'; there are CVXQP1_S; CVXQP2_S; HS21"):
         sets.files("maros_meszaros", folder, "zzz")

@@ -324,7 +324,9 @@ def test_rows_without_sides_are_left_out_and_there_may_be_none(tmp_path):
 
 
 def test_other_endings_and_missing_files(tmp_path):
-    with pytest.raises(ProgramError, match=r"path must end in .mat, .qps, .mps, .qps.gz or .mps.gz, but 'p.lp' came"):
+    with pytest.raises(
+        ProgramError, match=r"path must end in .mat, .npz, .qps, .mps, .qps.gz or .mps.gz, but 'p.lp' came"
+    ):
         qp.files.mat.read("p.lp")
     with pytest.raises(ProgramError, match=r"path must end in .qps, .mps, .qps.gz or .mps.gz, but 'p.mat' came"):
         qp.files.mat.write(QuadraticProgram(None, [1.0]), "p.mat")

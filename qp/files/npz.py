@@ -1,0 +1,75 @@
+"""Quadratic programs in ``.npz`` files of numpy, as ``qpsolvers.Problem.save`` writes them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from socp.files.textfile import read_blocks, too_large
+from socp.problem.checks import ProgramError, as_csc, as_vector
+from socp.problem.program import check_pair
+
+from ..problem.program import QuadraticProgram
+
+NAMES = ("P", "q", "G", "h", "A", "b", "lb", "ub")
+
+
+def read_npz(path: str | Path, max_bytes: int) -> QuadraticProgram:
+    r"""Read a program with the fields ``P, q`` and perhaps ``G, h, A, b, lb, ub`` of qpsolvers.
+
+    .. math::
+        \min_x \tfrac12 x^\top P x + q^\top x \quad \text{s.t.} \quad Gx \le h,\; Ax = b,\; lb \le x \le ub
+
+    A field that holds None is not stated.  A sparse matrix X may be the fields ``X_data, X_indices, X_indptr,
+    X_shape`` of its compressed columns.
+
+    Raises
+    ------
+    ProgramError
+        The file is damaged, larger than `max_bytes` when unpacked, or a field is missing or of the wrong shape.
+    """
+    content = b"".join(read_blocks(path, max_bytes))
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as fields:
+            if sum(part.file_size for part in fields.zip.infolist()) > max_bytes:
+                raise ProgramError(too_large(max_bytes))
+            found = {name: _field(fields, name) for name in NAMES}
+    except Exception as error:  # Damaged content raises many kinds of exceptions.
+        raise ProgramError(f"{path} cannot be read as a .npz file of numpy: {error}") from None
+    try:
+        if found["q"] is None:
+            raise ProgramError(f"q is missing, there is only {', '.join(k for k in NAMES if found[k] is not None)}")
+        return _program(**found)
+    except ProgramError as error:
+        raise ProgramError(f"{path}: {error}") from None
+
+
+def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:
+    n, rows, upper = np.size(q), [sp.csc_array((0, np.size(q)))], [np.empty(0)]
+    for name, matrix, side, sides in (("A", A, "b", b), ("G", G, "h", h)):
+        check_pair(name, matrix, side, sides)
+        if matrix is not None:
+            rows.append(as_csc(name, matrix, (None, n), f" ({n} variables in q)"))
+            upper.append(as_vector(side, sides, rows[-1].shape[0], f" (the rows of {name})"))
+    u = np.concatenate(upper)
+    l = np.where(np.arange(u.size) < np.size(b if b is not None else ()), u, -np.inf)
+    return QuadraticProgram(P, q, sp.vstack(rows, format="csc"), l, u, lb, ub)
+
+
+def _field(fields: Any, name: str) -> Any:
+    """Return an array or a sparse matrix; None if the field is not there or holds None, which numpy pickles."""
+    if f"{name}_data" in fields:
+        data, indices, indptr, shape = (fields[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+        return sp.csc_array((data, indices, indptr), shape=tuple(shape))
+    if name not in fields:
+        return None
+    with fields.zip.open(f"{name}.npy") as stream:
+        shape, _, kind = _HEADERS[np.lib.format.read_magic(stream)](stream)
+    return None if kind.hasobject and not shape else fields[name]
+
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
