@@ -29,7 +29,7 @@ from socp.batch.driver import DUAL_INFEASIBLE, FAILED, OPTIMAL, PRIMAL_INFEASIBL
 from socp.batch.verify import verify
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Bools, Floats, Ints
+from socp.compiled.signatures import Bools, Floats, Ints, Matrix
 from socp.linalg.vectors import dot_within, norm_within
 from socp.problem.checks import EPS
 
@@ -43,6 +43,7 @@ from .dual_set import (
     DualSet,
     append,
     drop,
+    factored,
     find_point,
     invert_factor,
     make_rows,
@@ -86,24 +87,33 @@ def load_dual(dual: DualSet, block: Floats) -> int:
 
 @inner
 def take_matrices(dual: DualSet) -> int:
-    """Factor the P of the batch and scale its rows; the result is that of `load_dual`."""
-    P, A, q, m, n, test, factor = dual.batch.P[0], dual.batch.A[0], dual.batch.q[0], dual.m, dual.n, dual.test, 1
-    dual.is_factored, dual.has_v, dual.rho, test.held = False, False, 0.0, -1
-    if not invert_factor(P, dual):
+    """Factor the P of the batch and scale the rows; the result is that of `load_dual`."""
+    P, q, n, factor = dual.batch.P[0], dual.batch.q[0], dual.n, 1
+    dual.rho = 0.0
+    if not factored(P, n, 0.0, dual.R):
         if not dual.may_be_proximal:
             return 0
         largest = norm_within(P, 0, P.size)
         if largest == 0.0:
             largest = norm_within(q, 0, n)
         dual.rho, factor = PROXIMAL * (largest if largest > 0.0 else 1.0), 2
-        if not invert_factor(P, dual):
+        if not factored(P, n, dual.rho, dual.R):
             return 0
+    return factor if take_rows(dual) else 0
+
+
+@inner
+def take_rows(dual: DualSet) -> bool:
+    """Scale the rows [A; I] R^-1 of the batch's A and the factor R; return False if a length is not finite."""
+    A, m, n, test = dual.batch.A[0], dual.m, dual.n, dual.test
+    dual.is_factored, dual.has_v, test.held = False, False, -1
+    invert_factor(dual)
     for i in range(m):
         found = 0
         for j in range(n):
             found += int(A[i * n + j] != 0.0)
         test.bound[i] = 1.0 if found == 1 else 0.0
-    return factor if make_rows(A, dual) else 0
+    return make_rows(A, dual)
 
 
 @inner
@@ -390,10 +400,11 @@ def is_convex(dual: DualSet) -> bool:
 
 
 @kernel
-def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int) -> None:
-    """Solve programs first:end of a batch, each from its starting point if it has one; a P or A they share is loaded.
+def solve_each(dual: DualSet, layout: Layout, batch: Batch, factors: Matrix, first: int, end: int) -> None:
+    """Solve programs first:end of a batch, each from its starting point if it has one.
 
-    A program fails if its P is not definite.
+    Row i of `factors` is the factor of P of program i, or its only row that of all; if the programs share P and A, the
+    method has loaded both.
     """
     own, N, has_own = dual.batch, dual.m + dual.n, batch.P.shape[0] > 1 or batch.A.shape[0] > 1
     x, at = batch.x_start, np.empty(N)
@@ -404,7 +415,11 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int
                 own.P[0, k] = P[k]
             for k in range(A.size):
                 own.A[0, k] = A[k]
-            if take_matrices(dual) != 1:
+            R = factors[min(i, factors.shape[0] - 1)]
+            for k in range(R.size):
+                dual.R[k] = R[k]
+            dual.rho = 0.0
+            if not take_rows(dual):
                 batch.code[i] = FAILED
                 continue
         of_l, of_u = min(i, batch.l.shape[0] - 1), min(i, batch.u.shape[0] - 1)

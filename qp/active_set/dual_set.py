@@ -89,26 +89,23 @@ def factored(P: Floats, n: int, rho: float, R: Floats) -> bool:
 
 
 @kernel
-def find_definite(P: Matrix, n: int, are_definite: Bools) -> None:
-    """Tell which of many matrices P, one a row, have a factor."""
-    R = np.empty(n * n)
+def find_definite(P: Matrix, n: int, are_definite: Bools, factors: Matrix) -> None:
+    """Tell which of many matrices P, one a row, have a factor R, and write it to `factors`."""
     for i in range(are_definite.size):
-        are_definite[i] = factored(P[i], n, 0.0, R)
+        are_definite[i] = factored(P[i], n, 0.0, factors[i])
 
 
 @inner
-def invert_factor(P: Floats, dual: DualSet) -> bool:
-    """Factor P + rho I = R'R and set the last n rows of M to R^-1; return False if a pivot is too small."""
+def invert_factor(dual: DualSet) -> None:
+    """Set the last n rows of M to R^-1."""
     m, n, R, M = dual.m, dual.n, dual.R, dual.M
-    if not factored(P, n, dual.rho, R):
-        return False
     if n >= BY_BLAS:
         for i in range(n):
             for j in range(n):
                 M[m + i, j] = 0.0
             M[m + i, i] = 1.0
         solve_lower(n, R, n, M[m:].reshape(n * n))
-        return True
+        return
     for i in range(n - 1, -1, -1):
         pivot = R[i * n + i]
         for j in range(n):
@@ -119,7 +116,6 @@ def invert_factor(P: Floats, dual: DualSet) -> bool:
                 for j in range(k, n):
                     M[m + i, j] -= factor * M[m + k, j]
         M[m + i, i] = 1.0 / pivot
-    return True
 
 
 @inner
