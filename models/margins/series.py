@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import qp
+from socp.compiled.memory import free_memory
 
 from ..kernel_machines.series import SeriesSolutions, solve_series
 from ..kernels.kernel import Kernel
@@ -84,7 +85,7 @@ def reads_for_few(kernel: Kernel, X: Any, problem: Problem, cache_size: float) -
     n = problem.rows.size
     if problem.sides == 2 or problem.total is not None or sp.issparse(X):
         return 0.0
-    if 8.0 * n**2 > MOST_RESERVED * MEGABYTE:
+    if 8.0 * n**2 > min(MOST_RESERVED * MEGABYTE, free_memory()):
         return 0.0
     F = kernel.explicit(X[problem.rows]) if kernel.is_semidefinite else None
     if F is None or float(problem.C.max()) * float((F**2).sum()) > DEAR * n:
