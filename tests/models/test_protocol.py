@@ -166,7 +166,7 @@ def _number(value):
     models.FisherKernelLearning(2, max_iter=3, random_state=0),
     *(
         kind(model)
-        for kind in OF_SEQUENCES_OR_TOPICS
+        for kind in OF_SEQUENCES_OR_TOPICS if issubclass(kind, Transformer)
         for model in (TOPICS, models.DiscreteHMM(2, random_state=0), models.GaussianHMM(2, random_state=0))
     ),
     models.MaxMarginScoreSpace(models.DiscreteHMM(2, random_state=0), inference="sampler", random_state=0),

@@ -387,7 +387,7 @@ def tuned(accuracies: list[np.ndarray]) -> np.ndarray:
     Examples
     --------
     >>> tuned([np.array([60.0, 70.0, 50.0]), np.array([65.0, 60.0, 60.0])])
-    array([60., 60., 60.])
+    array([60., 60., 50.])
     """
     table = np.array(accuracies)
     rest = (table.sum(axis=1, keepdims=True) - table).round(9)

@@ -127,6 +127,6 @@ def test_every_page_tells_what_was_tried_against_it(path):
     found = [trial._asdict() for trial in opponent.trials(experiment, runs)]
     assert found == summary["trials"] and len(found) >= 2
     before, decided = experiment.before
-    assert before in ("confirmed", "in part", "not") and decided and summary["before"] == [before, decided]
+    assert before in ("confirmed", "in part", "not", "new") and decided and summary["before"] == [before, decided]
     page = (path.parent / "page.html").read_text("utf-8")
     assert "What would overturn this, and what was tried" in page and "Its verdict would be another by" in page
