@@ -287,7 +287,7 @@ def posts(data: str | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
     found = newsgroups(data, [group for pair in KINDS for group in pair])
     words = [tokenize(body, None, None) for body in found.bodies]
     places = [np.flatnonzero(np.isin(found.groups, pair)) for pair in KINDS]
-    often = Counter(word for i in places[0] for word in set(words[i]) if len(word) > 3).most_common(WORDS)
+    often = Counter(word for i in places[0] for word in dict.fromkeys(words[i]) if len(word) > 3).most_common(WORDS)
     column = {word: k for k, (word, _) in enumerate(often)}
     counts = np.zeros((len(words), WORDS))
     for i, own in enumerate(words):
