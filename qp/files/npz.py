@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from socp.files.textfile import read_blocks, too_large
-from socp.problem.checks import ProgramError, as_csc, as_vector
-from socp.problem.program import check_pair
+from socp.problem.checks import ProgramError
 
-from ..problem.program import QuadraticProgram
+from ..problem.program import QuadraticProgram, program_of_inequalities
 
 NAMES = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 
@@ -43,21 +42,9 @@ def read_npz(path: str | Path, max_bytes: int) -> QuadraticProgram:
     try:
         if found["q"] is None:
             raise ProgramError(f"q is missing, there is only {', '.join(k for k in NAMES if found[k] is not None)}")
-        return _program(**found)
+        return program_of_inequalities(**found)
     except ProgramError as error:
         raise ProgramError(f"{path}: {error}") from None
-
-
-def _program(P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any) -> QuadraticProgram:
-    n, rows, upper = np.size(q), [sp.csc_array((0, np.size(q)))], [np.empty(0)]
-    for name, matrix, side, sides in (("A", A, "b", b), ("G", G, "h", h)):
-        check_pair(name, matrix, side, sides)
-        if matrix is not None:
-            rows.append(as_csc(name, matrix, (None, n), f" ({n} variables in q)"))
-            upper.append(as_vector(side, sides, rows[-1].shape[0], f" (the rows of {name})"))
-    u = np.concatenate(upper)
-    l = np.where(np.arange(u.size) < np.size(b if b is not None else ()), u, -np.inf)
-    return QuadraticProgram(P, q, sp.vstack(rows, format="csc"), l, u, lb, ub)
 
 
 def _field(fields: Any, name: str) -> Any:

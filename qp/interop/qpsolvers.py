@@ -7,20 +7,18 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats, Matrix
 from socp.interop.names import in_our_names
 from socp.linalg.vectors import NO_VALUES
-from socp.problem.checks import FLOAT, ArrayLike, Number, ProgramError, as_csc, as_vector, check_no_nan
+from socp.problem.checks import FLOAT, ArrayLike, Number, ProgramError
 from socp.problem.lowrank import LowRank
-from socp.problem.program import check_pair
 from socp.problem.settings import DEFAULTS, Settings
 from socp.problem.status import Status
 
 from ..active_set.small import Data
-from ..problem.program import QuadraticProgram
+from ..problem.program import QuadraticProgram, program_of_inequalities
 from ..problem.solution import Solution
 from ..problem.starts import start_of
 from ..solver import solve_checked
@@ -221,17 +219,4 @@ def stated_program(data: tuple[Any, ...], arrays: Data | None = None) -> Quadrat
             return QuadraticProgram(*arrays)
         except ProgramError:
             pass
-    P, q, G, h, A, b, lb, ub = data
-    if not isinstance(P, LowRank) and not sp.issparse(P):
-        P = np.atleast_2d(P)
-    rows, lower, upper, n = [], [], [], np.size(q)
-    for name, matrix, side, sides in (("A", A, "b", b), ("G", G, "h", h)):
-        check_pair(name, matrix, side, sides)
-        if matrix is not None:
-            rows.append(as_csc(name, matrix, (None, n), f" ({n} variables in q)"))
-            upper.append(as_vector(side, sides, rows[-1].shape[0], f" (the rows of {name})"))
-            check_no_nan(side, upper[-1])
-            lower.append(upper[-1] if name == "A" else np.full(upper[-1].size, -np.inf))
-    if not rows:
-        return QuadraticProgram(P, q, lb=lb, ub=ub)
-    return QuadraticProgram(P, q, sp.vstack(rows, format="csc"), np.concatenate(lower), np.concatenate(upper), lb, ub)
+    return program_of_inequalities(*data)

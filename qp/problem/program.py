@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from socp.compiled.kernels import kernel
 from socp.compiled.signatures import Floats
@@ -23,7 +24,7 @@ from socp.problem.checks import (
 from socp.problem.hessian import WithHessian
 from socp.problem.lowrank import LowRank
 from socp.problem.printing import html_table
-from socp.problem.program import no_rows
+from socp.problem.program import check_pair, no_rows
 from socp.verify.constraints import TwoSidedRows, identity
 
 NO_LOWER, NO_UPPER = -np.inf, np.inf  # values of absent sides
@@ -221,3 +222,22 @@ def no_side_beyond(side: np.ndarray) -> np.ndarray:
     """Return `side` with entries of at least 1e20 in size made infinite; a file's 1e20 may have been rounded."""
     far = np.abs(side) >= 1e20 * (1 - 1e-9)
     return np.where(far, np.copysign(np.inf, side), side) if far.any() else side
+
+
+def program_of_inequalities(
+    P: Any, q: Any, G: Any, h: Any, A: Any, b: Any, lb: Any, ub: Any
+) -> QuadraticProgram:  # fmt: skip
+    """Return the program with A x = b, then G x <= h, as its rows; what is wrong is told in these names."""
+    if P is not None and not isinstance(P, LowRank) and not sp.issparse(P):
+        P = np.atleast_2d(P)
+    rows, lower, upper, n = [], [], [], np.size(q)
+    for name, matrix, side, sides in (("A", A, "b", b), ("G", G, "h", h)):
+        check_pair(name, matrix, side, sides)
+        if matrix is not None:
+            rows.append(as_csc(name, matrix, (None, n), f" ({n} variables in q)"))
+            upper.append(as_vector(side, sides, rows[-1].shape[0], f" (the rows of {name})"))
+            check_no_nan(side, upper[-1])
+            lower.append(upper[-1] if name == "A" else np.full(upper[-1].size, -np.inf))
+    if not rows:
+        return QuadraticProgram(P, q, lb=lb, ub=ub)
+    return QuadraticProgram(P, q, sp.vstack(rows, format="csc"), np.concatenate(lower), np.concatenate(upper), lb, ub)
