@@ -154,10 +154,11 @@ class _System:
         """Return True if refinement solves a random right-hand side, which has a part in each singular direction."""
         left = np.random.default_rng(0).uniform(-1.0, 1.0, self.scale.size)
         last, size = np.inf, 1.0
-        while size > PROBED / np.sqrt(left.size):
+        while not size <= PROBED / np.sqrt(left.size):  # not a number is more, too
             if not size < SLOW * last:
                 return False
-            left = left - self.scale * self.multiply(self.scale * _solved(self.ldl, left))
+            with np.errstate(invalid="ignore", over="ignore"):  # In singular directions it grows.
+                left = left - self.scale * self.multiply(self.scale * _solved(self.ldl, left))
             last, size = size, float(np.abs(left).max(initial=0.0))
         return True
 

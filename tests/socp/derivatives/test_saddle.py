@@ -157,3 +157,11 @@ def test_rows_that_are_none_have_no_factors():
     assert factor_saddle(2, 1, np.eye(2).ravel(), np.zeros(2), *workspace, np.zeros(5)) == 0.0
     assert factor_saddle(2, 2, np.eye(2).ravel(), np.array([1.0, 0.0, 1.0, 0.0]), *workspace, np.zeros(5)) < 1e-15
     assert factor_saddle(2, 0, -np.eye(2).ravel(), np.zeros(0), *workspace, np.zeros(5)) == 0.0
+
+
+def test_a_factor_that_gives_no_numbers_is_not_taken_for_a_regular_system(monkeypatch):
+    # the shortest u with u_1 + u_2 = 2; the factor of a singular system may grow until nothing is a number
+    monkeypatch.setattr(saddle, "_solved", lambda ldl, right: np.full(right.size, np.nan))
+    system = Saddle(np.eye(2), np.array([[1.0, 1.0]]), np.zeros(1))
+    u, w, _ = system.solve(np.zeros(2), np.array([2.0]), np.zeros(2))
+    np.testing.assert_allclose(np.append(u, w), [1.0, 1.0, -1.0], atol=1e-12)
