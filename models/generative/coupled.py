@@ -81,7 +81,7 @@ class CoupledDiscriminant(GenerativeClassifier, WeightParameters, IterationParam
         """
         X, codes, weights = self._samples_and_weights(X, y, sample_weight)
         others = unlabelled_samples(self, X_unlabelled, X)
-        centre = np.average(X, axis=0, weights=weights)
+        centre = X[0] + np.average(X - X[0], axis=0, weights=weights)  # exact for a constant column
         scale = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weights))
         scale = np.where(scale > 1e-12 * np.abs(centre), scale, 1.0)
         target = weights[:, None] * (codes[:, None] == np.arange(self.classes_.size))

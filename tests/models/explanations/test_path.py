@@ -31,7 +31,7 @@ def margin(seed, m, n, kernel, C=1.0, bias=True, whole=False, shares=False):
 @pytest.mark.parametrize("settings", [
     (0, 40, 6, LINEAR), (1, 30, 50, LINEAR), (2, 40, 6, LINEAR, 0.05), (3, 40, 5, RBF), (4, 30, 4, POLY, 0.1),
     (5, 40, 6, LINEAR, 1.0, False), (6, 40, 5, LINEAR, 1.0, True, True), (7, 40, 6, LINEAR, 1.0, True, False, True),
-    (8, 150, 12, LINEAR), (9, 120, 6, RBF),
+    (9, 120, 6, RBF),
 ])  # fmt: skip
 def test_the_path_has_the_machine_of_fifty_single_fits(settings):
     one = margin(*settings)
@@ -56,7 +56,7 @@ def test_the_path_has_the_machine_of_fifty_single_fits(settings):
 
 
 @pytest.mark.parametrize("settings", [
-    (0, 40, 6, LINEAR), (3, 40, 5, RBF), (4, 30, 4, POLY, 0.1), (8, 150, 12, LINEAR), (9, 120, 6, RBF),
+    (0, 40, 6, LINEAR), (3, 40, 5, RBF), (4, 30, 4, POLY, 0.1), (9, 120, 6, RBF),
 ])  # fmt: skip
 def test_at_fifty_Q_the_path_is_optimal_by_its_own_slopes(settings):
     one = margin(*settings)

@@ -174,7 +174,7 @@ def test_a_single_program_is_looked_at_only_where_few_variables_are_left():
 
 def test_a_linear_program_in_a_loop_of_warm_starts():
     rng, n, m = np.random.default_rng(0), 100, 50
-    A = sp.random_array((m, n), density=0.1, rng=rng) + sp.eye_array(m, n)
+    A = sp.csc_array(rng.random((m, n)) * (rng.random((m, n)) < 0.1)) + sp.eye_array(m, n)
     q = -rng.uniform(0.5, 1.5, n)
     solver = qp.Solver(None, q, A, u=np.full(m, 2.0), lb=0.0, ub=1.0)
     for _ in range(20):
