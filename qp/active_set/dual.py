@@ -429,6 +429,7 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, factors: Matrix, fir
         if is_warm:
             for k in range(N):
                 at[k] = dot_within(own.A[0], k * dual.n, x[i], 0, dual.n) if k < dual.m else x[i, k - dual.m]
+            dual.is_factored = False  # The factor that the program before leaves would decide about the last bits.
             begin_at(dual, at, batch.y_start[i])
         solve_dual(dual, layout, batch.q[min(i, batch.q.shape[0] - 1)], is_warm)
         batch.code[i], batch.iterations[i] = own.code[0], own.iterations[0]

@@ -392,7 +392,7 @@ class Workspace:
             if held is None and self.factor == 1 and P.is_full and self.has_matrices(entries, A):
                 for own, vector in zip((self.batch.q[0], *self.sides), vectors):
                     own[:] = vector
-                self.work.has_v = False
+                self.work.has_v = self.work.is_factored = False
             else:
                 self.load((entries, P.indptr, P.indices), (A.data, A.indptr, A.indices), vectors)
         elif (

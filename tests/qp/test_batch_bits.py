@@ -239,3 +239,24 @@ def test_threads_that_share_a_kernel_matrix_have_room_of_their_own():
         sys.setswitchinterval(interval)
     for found, expected in zip(together, 3 * alone):
         assert found.status == "optimal" and np.array_equal(found.x, expected.x)
+
+
+@pytest.mark.parametrize("m", [0, 15])
+def test_warm_starts_of_a_shared_definite_p(m):
+    """The factor of the working set that the program before leaves has no part in the answers."""
+    rng, n, k = np.random.default_rng(2), 30, 20
+    M = rng.normal(size=(n, n))
+    P, q = M @ M.T / n + np.eye(n), 2.0 * rng.normal(size=(k, n))
+    given = {"P": P, "A": rng.normal(size=(m, n)), "l": -np.ones(m), "u": np.ones(m), "lb": -0.5, "ub": 0.5}
+    near = qp.solve_many(q=q, **given)
+    q += 0.3 * rng.normal(size=q.shape)
+
+    def solved(order):
+        start = near.x[order], near.y[order], near.z_bounds[order]
+        return qp.solve_many(q=q[order], **given, warm_start=start)
+
+    first = solved(np.arange(k))
+    assert (first.status == "optimal").all() and first.iterations.max() > 0
+    for order in orders_of(k):
+        many = solved(order)
+        assert [bits(many, place) for place in range(len(order))] == [bits(first, i) for i in order]
