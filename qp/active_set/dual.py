@@ -34,7 +34,6 @@ from socp.linalg.vectors import dot_within, norm_within
 from socp.problem.checks import EPS
 
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
-from ..problem.starts import is_near
 from .dual_set import (
     EQUAL,
     LOWER,
@@ -42,6 +41,8 @@ from .dual_set import (
     UPPER,
     DualSet,
     append,
+    begin,
+    begin_at,
     drop,
     factored,
     find_point,
@@ -140,47 +141,6 @@ def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, dual: DualSet) -> N
         shift, size = dual.Mv[i], min(abs(l[i]), abs(u[i]))
         dual.lower[i], dual.upper[i] = scale[i] * l[i] + shift, scale[i] * u[i] + shift
         dual.margin[i] = max(dual.tol * scale[i] * (1.0 + size), ROUNDING * (abs(shift) + scale[i] * size))
-
-
-@inner
-def begin(l: Floats, u: Floats, dual: DualSet, is_warm: bool) -> None:
-    """Initialize the working set: the current one if `is_warm`, otherwise none, and all equalities.
-
-    The factor is kept if each row of the working set keeps its side and no equality is new; without a warm
-    start its first rows, the equalities, are kept.
-    """
-    rows, side, was, N = dual.rows, dual.side, dual.count, dual.m + dual.n
-    stays, dual.is_factored = dual.is_factored, True
-    for i in range(N):
-        side[i] = 0 if side[i] == MISSED else side[i]
-        stays = stays and (l[i] == u[i]) == (side[i] == EQUAL)
-    if not is_warm:
-        was = 0
-        while was < dual.count and side[rows[was]] == EQUAL:
-            dual.multipliers[was] = 0.0
-            was += 1
-        for k in range(was, dual.count):
-            stays = stays and side[rows[k]] != EQUAL
-            side[rows[k]] = 0
-        dual.count = was
-    for k in range(was):
-        i = rows[k]
-        stays = stays and abs(l[i] if side[i] == LOWER else u[i]) < np.inf
-    if stays:
-        return
-    dual.count = 0
-    for k in range(was):
-        dual.old_rows[k], dual.old_side[k] = rows[k], side[rows[k]]  # `append` overwrites `rows`.
-    side[:] = 0
-    for i in range(N):
-        if l[i] == u[i] and append(dual, i):
-            side[i] = EQUAL
-    for k in range(was):
-        i, kind = dual.old_rows[k], dual.old_side[k]
-        if side[i] == 0 and kind != EQUAL and abs(l[i] if kind == LOWER else u[i]) < np.inf and append(dual, i):
-            side[i] = kind
-    for k in range(dual.count):
-        dual.multipliers[k] = 0.0
 
 
 @inner
@@ -439,54 +399,6 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, factors: Matrix, fir
             batch.y[i, k] = own.y[0, k]
         for k in range(batch.numbers.shape[0]):
             batch.numbers[k, i] = own.numbers[k, 0]
-
-
-@kernel
-def begin_near(dual: DualSet, q: Floats, x: Floats, y: Floats, z: Floats, known: int) -> bool:
-    """Begin at a point of the caller's, with the multipliers that are not `known`; return False if it is far off."""
-    own, m, n, v = dual.batch, dual.m, dual.n, dual.batch.y[0]
-    at, Px, gradient = np.empty(m + n), np.empty(n), np.empty(n)
-    for j in range(n):
-        at[m + j], v[m + j], Px[j], gradient[j] = x[j], z[j], dot_within(own.P[0], j * n, x, 0, n), q[j]
-    for i in range(m):
-        at[i], v[i] = dot_within(own.A[0], i * n, x, 0, n), y[i]
-        if y[i] != 0.0:
-            for j in range(n):
-                gradient[j] += y[i] * own.A[0, i * n + j]
-    if not is_near(at, own.l[0], own.u[0], q, Px, gradient, v, known):
-        return False
-    begin_at(dual, at, v)
-    return True
-
-
-@inner
-def begin_at(dual: DualSet, at: Floats, v: Floats) -> None:
-    """Make the sides whose multipliers `v` exceed their slacks at the values `at` the working set.
-
-    The factor of the last set is kept for the rows that stay if these are more than those that leave.
-    """
-    own, rows, side, leave = dual.batch, dual.rows, dual.wanted, 0
-    l, u, N = own.l[0], own.u[0], dual.m + dual.n
-    for i in range(N):
-        slack = u[i] - at[i] if v[i] > 0.0 else at[i] - l[i]
-        side[i] = 0 if l[i] == u[i] or abs(v[i]) <= slack else UPPER if v[i] > 0.0 else LOWER
-    for k in range(dual.count):
-        leave += 1 if dual.side[rows[k]] != EQUAL and side[rows[k]] == 0 else -1
-    if not dual.is_factored or leave > 0:
-        dual.side[:] = 0
-        dual.count, dual.is_factored = 0, False
-    for k in range(dual.count - 1, -1, -1):
-        i = rows[k]
-        if dual.side[i] != EQUAL and side[i] == 0:
-            drop(dual, k)
-        elif dual.side[i] != EQUAL and side[i] != dual.side[i]:
-            dual.side[i], dual.multipliers[k] = side[i], 0.0
-    for i in range(N):
-        if side[i] != 0 and (dual.side[i] == 0 or dual.side[i] == MISSED) and dual.count < dual.n:
-            if not dual.is_factored:
-                dual.rows[dual.count], dual.side[i], dual.count = i, side[i], dual.count + 1
-            elif append(dual, i):
-                dual.multipliers[dual.count - 1], dual.side[i] = 0.0, side[i]
 
 
 @inner

@@ -44,8 +44,8 @@ from ..problem.program import NO_LOWER, NO_UPPER, QuadraticProgram
 from ..problem.solution import Point, Solution, words_of_ray
 from ..reduce.cone_form import ConeForm
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, MOST_PROXIMAL, UNKNOWN, begin_near, load_dual, solve_block, solve_dual, solve_each
-from .dual_set import DualSet
+from .dual import BESIDE, MOST_PROXIMAL, UNKNOWN, load_dual, solve_block, solve_dual, solve_each
+from .dual_set import DualSet, begin_near
 from .rounds import EXACT
 
 Data = tuple[Any, Any, Any, Any, Any, Any, Any, Any]

@@ -37,8 +37,8 @@ from ..problem.program import QuadraticProgram
 from ..problem.solution import Solution
 from ..problem.starts import is_near
 from ..reduce.presolve import CROSSING, MOST_CROSSING
-from .dual import BESIDE, MOST_PROXIMAL, PROXIMAL, begin_at, close_trace, find_dual
-from .dual_set import LOWER, DualSet
+from .dual import BESIDE, MOST_PROXIMAL, PROXIMAL, close_trace, find_dual
+from .dual_set import LOWER, DualSet, begin_at
 from .equality_kkt import EqualityKKT, equality_kkt, find_z, rows_of
 from .rounds import EXACT
 from .small import STEPS, DualActiveSet, Workspace, answer_in, places_of
