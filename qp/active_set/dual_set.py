@@ -17,9 +17,10 @@ import numpy as np
 from socp.batch.driver import Batch
 from socp.batch.verify import Verifier
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Bools, Floats, Matrix
+from socp.compiled.signatures import Bools, Floats, Ints, Matrix
 from socp.compiled.structures import Structure, dimension, flag, floats, integer, integers, matrix, number, structure
 from socp.linalg.cholesky import cholesky, solve_lower
+from socp.linalg.dense import transpose_dense
 from socp.linalg.vectors import dot_within
 
 from ..problem.starts import is_near
@@ -27,7 +28,6 @@ from .equality_kkt import EqualityKKT, find_z, row_times, rows_times, solve_row
 
 SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
 DEFINITE = 1e-12  # smallest accepted square of a pivot of R, relative to P_ii
-LINE = 8  # numbers in a line of the cache
 BY_BLAS = 64  # order from which products with R^-1 are solves of many right-hand sides by BLAS
 DEPENDENT = 1e-10  # a row depends on the working set up to this squared distance from its span, relative to the row
 UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides of rows in the working set; MISSED: a tolerated violation outside it
@@ -109,15 +109,14 @@ def invert_factor(dual: DualSet) -> None:
         solve_lower(n, R, n, M[m:].reshape(n * n))
         return
     for i in range(n - 1, -1, -1):
-        pivot = R[i * n + i]
+        inverse, row = 1.0 / R[i * n + i], M[m + i]
         for j in range(n):
-            M[m + i, j] = 0.0
+            row[j] = 0.0
+        dual.correction[i] = 0.0
         for k in range(i + 1, n):
-            factor = R[i * n + k] / pivot
-            if factor != 0.0:
-                for j in range(k, n):
-                    M[m + i, j] -= factor * M[m + k, j]
-        M[m + i, i] = 1.0 / pivot
+            dual.correction[k] = -inverse * R[i * n + k]
+        add_rows_of(M[m:], dual.correction, dual.wanted, places_of(dual.correction, i + 1, n, dual.wanted), row)
+        row[i] = inverse
 
 
 @inner
@@ -131,13 +130,10 @@ def make_rows(A: Floats, dual: DualSet) -> bool:
         solve_lower(n, dual.R, m, M[:m].reshape(m * n))
     else:
         for i in range(m):
+            row, a = M[i], A[i * n : (i + 1) * n]
             for j in range(n):
-                M[i, j] = 0.0
-            for k in range(n):
-                a = A[i * n + k]
-                if a != 0.0:
-                    for j in range(k, n):
-                        M[i, j] += a * M[m + k, j]
+                row[j] = 0.0
+            add_rows_of(M[m:], a, dual.wanted, places_of(a, 0, n, dual.wanted), row)
     for i in range(N):
         square = dot_within(M[i], 0, M[i], 0, n)
         if not square < np.inf:
@@ -146,11 +142,36 @@ def make_rows(A: Floats, dual: DualSet) -> bool:
         dual.scale[i] = scale
         for j in range(n):
             M[i, j] *= scale
-    for first in range(0, N, LINE):
-        for j in range(n):
-            for i in range(first, min(first + LINE, N)):
-                dual.columns[j, i] = M[i, j]
+    transpose_dense(M, dual.columns)
     return True
+
+
+@inner
+def places_of(x: Floats, first: int, end: int, out: Ints) -> int:
+    """Write the places of the entries of x[first:end] that are not zero to `out`; return how many there are."""
+    count = 0
+    for k in range(first, end):
+        out[count] = k
+        count += int(x[k] != 0.0)
+    return count
+
+
+@inner
+def add_rows_of(T: Matrix, x: Floats, places: Ints, count: int, out: Floats) -> None:
+    """Add x_k T_k to `out` for the first `count` of `places` k, four in one pass; T is upper triangular."""
+    n, at = out.size, 0
+    while at + 3 < count:
+        k0, k1, k2, k3 = places[at], places[at + 1], places[at + 2], places[at + 3]
+        a, b, c, d, r, s, t, u = x[k0], x[k1], x[k2], x[k3], T[k0], T[k1], T[k2], T[k3]
+        for j in range(k0, n):
+            out[j] += (a * r[j] + b * s[j]) + (c * t[j] + d * u[j])
+        at += 4
+    while at < count:
+        k0 = places[at]
+        a, r = x[k0], T[k0]
+        for j in range(k0, n):
+            out[j] += a * r[j]
+        at += 1
 
 
 @inner

@@ -26,7 +26,7 @@ from socp.method.run import OPTIMAL
 from socp.plan.costs import COSTS, method_seconds
 from socp.plan.plan import Plan
 from socp.problem import printing
-from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector
+from socp.problem.checks import CSC, FLOAT, ProgramError, as_vector, filled
 from socp.problem.lowrank import LowRank
 from socp.problem.settings import Settings
 from socp.problem.solution import TRACE, answer_at
@@ -294,14 +294,11 @@ def solve_again(
         return None
     if m == 0 and (A is None or (A.shape == (0, n) and np.size(l) == 0 == np.size(u))):
         A, l, u = None, NO_VALUES, NO_VALUES  # Empty arrays may have any strides.
-    if not type(l) is type(u) is type(lb) is type(ub) is np.ndarray:
-        try:
-            l, u, lb, ub = (
-                side if type(side) is np.ndarray else as_vector("", side, size, "", True, absent)
-                for side, size, absent in ((l, m, NO_LOWER), (u, m, NO_UPPER), (lb, n, NO_LOWER), (ub, n, NO_UPPER))
-            )
-        except ProgramError:
-            return None
+    try:
+        l, u = side_of(l, m, NO_LOWER), side_of(u, m, NO_UPPER)
+        lb, ub = side_of(lb, n, NO_LOWER), side_of(ub, n, NO_UPPER)
+    except ProgramError:
+        return None
     of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
     if of_P is None or of_A is None or not (
         q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT
@@ -321,6 +318,19 @@ def solve_again(
     own.is_at_work = own.has_answer = False
     own.factor = 0  # The block's matrices have replaced those of the last `load`.
     return solution
+
+
+def side_of(side: Any, size: int, absent: float) -> np.ndarray:
+    """Return a side as an array: the caller's own, which is not checked, or a number as a vector, `absent` for None."""
+    if type(side) is np.ndarray:
+        return side
+    return absent_side(size, absent) if side is None else as_vector("", side, size, "", True)
+
+
+@functools.lru_cache(maxsize=64)
+def absent_side(size: int, value: float) -> np.ndarray:
+    """Return a vector of equal entries, which nobody writes to."""
+    return filled(size, value)
 
 
 def counts_of(program: QuadraticProgram) -> int:

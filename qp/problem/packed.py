@@ -15,8 +15,17 @@ import numpy as np
 from socp.compiled.kernels import inner, kernel
 from socp.compiled.signatures import Floats, Ints
 from socp.linalg.csc import csc
-from socp.linalg.vectors import NO_VALUES
-from socp.problem.checks import CSC, FLOAT, INT, NO_PLACES, compressed_parts, is_canonical, is_symmetric
+from socp.linalg.vectors import NO_VALUES, norm_within
+from socp.problem.checks import (
+    CSC,
+    FLOAT,
+    INT,
+    NO_PLACES,
+    compressed_parts,
+    is_canonical,
+    is_symmetric,
+    next_asymmetric,
+)
 from socp.problem.hessian import FULL
 
 from .program import QuadraticProgram, are_plain
@@ -91,7 +100,9 @@ def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats, is
     l, u, lb, ub = block[at_l : at_l + m], block[at_l + m : at_lb], block[at_lb : at_lb + n], block[at_lb + n : at_P]
     if not are_plain(block[at_q:at_l], l, u, lb, ub):
         return -1
-    entries, full, count, trap = P.size, 0, A.size, 0.0
+    if not norm_within(block, SIZES, SIZES + P.size + A.size) < np.inf:
+        return -1
+    entries, full, count = P.size, 0, A.size
     for k in range(P.size):
         full += int(P[k] != 0.0)
     if sizes[2] > 0:
@@ -102,22 +113,18 @@ def fill(matrices: Matrices, vectors: Vectors, places: Places, block: Floats, is
         at_P = at_A
     else:
         entries = full
-        for i in range(n if P.size > 0 else 0):
-            for j in range(i + 1):
-                trap += 0.0 * P[i * n + j]
-                if P[i * n + j] != P[j * n + i]:
-                    return -1
+        if P.size > 0 and next_asymmetric(P.reshape((1, P.size)), n, 0) >= 0:
+            return -1
     if sizes[3] > 0:
         if not is_canonical(m, words[at_P : at_P + sizes[3]], words[at_P + sizes[3] : at], A):
             return -1
     else:
         count = 0
         for k in range(A.size):
-            trap += 0.0 * A[k]
             count += int(A[k] != 0.0)
     if full > FULL * n * n and (n > 1 or sizes[2] == 0):
         entries = n * n
-    return (entries << 32) + count if trap == 0.0 else -1
+    return (entries << 32) + count
 
 
 @inner

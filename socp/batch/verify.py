@@ -11,6 +11,7 @@ from ..compiled.signatures import Bools, Ints
 from ..compiled.structures import Structure, dimension, floats, integer, integers, matrix, number, part
 from ..kernel_groups import announce
 from ..linalg.accurate import add_rows, rounded
+from ..linalg.dense import transpose_dense
 from ..problem.settings import Settings
 from ..verify.constraints import measure_sides, measure_slacks
 from ..verify.distances import NO_CONES
@@ -104,9 +105,7 @@ def multiply(batch: Batch, verifier: Verifier, i: int) -> None:
     A = batch.A[min(i, batch.A.shape[0] - 1)].reshape((m, n))
     if verifier.held < 0 or batch.A.shape[0] > 1:
         verifier.held = i
-        for r in range(m):
-            for j in range(n):
-                verifier.At[j, r] = A[r, j]
+        transpose_dense(A, verifier.At)
     verifier.Px[:], verifier.v[:], verifier.dual[n:] = 0.0, 0.0, 0.0
     for j in range(n):
         verifier.dual[j] = y[m + j]

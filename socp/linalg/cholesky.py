@@ -29,17 +29,8 @@ def cholesky(n: int, A: Floats) -> int:
 @kernel
 def cholesky_until(n: int, A: Floats, until: float) -> int:
     """Factor as `cholesky`; return -1 at the first panel where the clock shows `until`, unless that is 0."""
-    if n * n <= LOOPS:
-        for j in range(n):
-            if A[j * n + j] <= 0.0:
-                return j + 1
-            A[j * n + j] = pivot = sqrt(A[j * n + j])
-            for i in range(j + 1, n):
-                A[j * n + i] /= pivot
-            for k in range(j + 1, n):
-                for i in range(k, n):
-                    A[k * n + i] -= A[j * n + i] * A[j * n + k]
-        return 0
+    if n <= LOOPS:
+        return factor_small(n, A)
     for k in range(0, n, LOOPS):
         if until > 0.0 and clock() >= until:
             return -1
@@ -50,6 +41,32 @@ def cholesky_until(n: int, A: Floats, until: float) -> int:
         if below < n:
             trsm(RIGHT, LOWER, TRANSPOSE, NOT_UNIT, n - below, size, 1.0, A, k + k * n, n, A, below + k * n, n)
             syrk(LOWER, NO_TRANSPOSE, n - below, size, -1.0, A, below + k * n, n, 1.0, A, below + below * n, n)
+    return 0
+
+
+@inner
+def factor_small(n: int, A: Floats) -> int:
+    """Factor as `cholesky`, four columns of L at a time."""
+    for first in range(0, n, 4):
+        end = min(first + 4, n)
+        for j in range(first, end):
+            for k in range(first, j):
+                factor = A[k * n + j]
+                for i in range(j, n):
+                    A[j * n + i] -= factor * A[k * n + i]
+            pivot = A[j * n + j]
+            if pivot <= 0.0:
+                return j + 1
+            A[j * n + j] = pivot = sqrt(pivot)
+            inverse = 1.0 / pivot
+            for i in range(j + 1, n):
+                A[j * n + i] *= inverse
+        if end < n:
+            a, b, c, d = first * n, (first + 1) * n, (first + 2) * n, (first + 3) * n
+            for k in range(end, n):
+                x0, x1, x2, x3 = A[a + k], A[b + k], A[c + k], A[d + k]
+                for i in range(k, n):
+                    A[k * n + i] -= (A[a + i] * x0 + A[b + i] * x1) + (A[c + i] * x2 + A[d + i] * x3)
     return 0
 
 

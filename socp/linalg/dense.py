@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ..compiled.blas import LOWER, NO_TRANSPOSE, TRANSPOSE, gemv, symv, syrk
 from ..compiled.kernels import deferred, inner
-from ..compiled.signatures import Floats
+from ..compiled.signatures import Floats, Matrix
 from .cholesky import LOOPS
 from .vectors import dot_within
+
+LINE = 8  # numbers in a line of the cache
 
 
 @inner
@@ -30,6 +32,16 @@ def multiply_symmetric_dense(n: int, P: Floats, x: Floats, out: Floats) -> None:
         for i in range(size):
             out[i] += P[j * size + i] * x0
         j += 1
+
+
+@inner
+def transpose_dense(M: Matrix, out: Matrix) -> None:
+    """out := M', in strips of M whose columns are lines of the cache in `out`."""
+    m, n = M.shape
+    for first in range(0, m, LINE):
+        for j in range(n):
+            for i in range(first, min(first + LINE, m)):
+                out[j, i] = M[i, j]
 
 
 @inner
