@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from qp.files.npz import fields_of
 from qp.interop.qpsolvers import register_with_qpsolvers
+from socp.files.textfile import MAX_BYTES
 
 from ..programs import sets
 from .measurement import OURS
@@ -161,7 +163,10 @@ def _problem(path: Path) -> Any:
     import qpsolvers
 
     if path.suffix == ".npz":
-        return qpsolvers.Problem.load(str(path))
+        fields = fields_of(path, MAX_BYTES).items()
+        return qpsolvers.Problem(
+            **{name: sp.csc_matrix(field) if sp.issparse(field) else field for name, field in fields}
+        )
     program: Any = sets.read(path)
     equal = program.l == program.u
     above, below = ~equal & np.isfinite(program.u), ~equal & np.isfinite(program.l)

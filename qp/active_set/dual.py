@@ -34,6 +34,7 @@ from socp.linalg.vectors import dot_within, norm_within
 from socp.problem.checks import EPS
 
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
+from .distinct_rows import find_distinct, put_multiplier
 from .dual_set import (
     EQUAL,
     LOWER,
@@ -51,6 +52,7 @@ from .dual_set import (
     multiply,
     refine,
     solve_transposed,
+    take_sides,
 )
 from .equality_kkt import find_z, rows_times
 
@@ -105,22 +107,20 @@ def take_matrices(dual: DualSet) -> int:
 
 @inner
 def take_rows(dual: DualSet) -> bool:
-    """Scale the rows [A; I] R^-1 of the batch's A and the factor R; return False if a length is not finite."""
-    A, m, n, test = dual.batch.A[0], dual.m, dual.n, dual.test
+    """Scale the distinct rows of [A; I] R^-1, with the batch's A; return False if a length is not finite."""
+    A, test = dual.batch.A[0], dual.test
     dual.is_factored, dual.has_v, test.held = False, False, -1
+    dual.distinct = find_distinct(A, dual.m, dual.n, dual.row_of, dual.factor, dual.work, dual.table)
+    for i in range(dual.m):
+        test.bound[i] = 1.0 if dual.row_of[i] < 0 else 0.0
     invert_factor(dual)
-    for i in range(m):
-        found = 0
-        for j in range(n):
-            found += int(A[i * n + j] != 0.0)
-        test.bound[i] = 1.0 if found == 1 else 0.0
     return make_rows(A, dual)
 
 
 @inner
-def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, dual: DualSet) -> None:
+def take_vectors(q: Floats, x: Floats, dual: DualSet) -> None:
     """Compute v, the sides of M u, and the margins by which they may be violated; a proximal step begins at x."""
-    m, n, v, scale = dual.m, dual.n, dual.v, dual.scale
+    l, u, m, n, v, scale = dual.low, dual.high, dual.distinct, dual.n, dual.v, dual.scale
     if dual.dense == 0:
         for j in range(q.size):
             dual.kkt.base[j] = dual.rho * x[j] - q[j]
@@ -147,7 +147,7 @@ def take_vectors(q: Floats, l: Floats, u: Floats, x: Floats, dual: DualSet) -> N
 def most_violated(dual: DualSet) -> int:
     """Return the row outside the working set with the largest violation above its margin, or -1 if there is none."""
     found, worst = -1, 0.0
-    for i in range(dual.m + dual.n):
+    for i in range(dual.distinct + dual.n):
         excess = max(dual.Mu[i] - dual.upper[i], dual.lower[i] - dual.Mu[i])
         if excess > worst and excess > dual.margin[i] and dual.side[i] == 0:
             found, worst = i, excess
@@ -158,10 +158,15 @@ def most_violated(dual: DualSet) -> int:
 def add(dual: DualSet, i: int, is_equal: bool) -> bool:
     """Add the violated row i to the working set; return False, with `ray`, if this proves infeasibility.
 
-    A row that depends on the working set is M_W'r: its multiplier rises while the multipliers of W change by -r.
+    A row that depends on the working set is M_W'r: its multiplier rises while the multipliers of W change by -r.  If
+    its own sides cross, as several rows of A give them, they alone prove it.
     """
     rows, multipliers, r, L, rise = dual.rows, dual.multipliers, dual.ray, dual.L, 0.0
     sign = 1.0 if dual.Mu[i] > dual.upper[i] else -1.0
+    if dual.low[i] > dual.high[i]:
+        r[: dual.count] = 0.0
+        r[dual.count], rows[dual.count] = sign, i
+        return False
     while not append(dual, i):
         count = dual.count
         for k in range(count):
@@ -187,20 +192,21 @@ def add(dual: DualSet, i: int, is_equal: bool) -> bool:
 
 
 @inner
-def add_beside(dual: DualSet, l: Floats, u: Floats, worst: int) -> None:
+def add_beside(dual: DualSet, worst: int) -> None:
     """Add other independent rows violated by more than `dual.beside` times the violation of `worst` to the working set.
 
     The dual objective rises along their multipliers, too: some may get the wrong sign and leave in `settle`, not all.
     """
     least = dual.beside * max(dual.Mu[worst] - dual.upper[worst], dual.lower[worst] - dual.Mu[worst])
-    for i in range(dual.m + dual.n):
+    for i in range(dual.distinct + dual.n):
         if dual.count == dual.n:
             break
         above, below = dual.Mu[i] - dual.upper[i], dual.lower[i] - dual.Mu[i]
-        if dual.side[i] == 0 and max(above, below) > max(least, dual.margin[i]) and append(dual, i):
+        is_violated = max(above, below) > max(least, dual.margin[i]) and dual.low[i] <= dual.high[i]
+        if dual.side[i] == 0 and is_violated and append(dual, i):
             dual.multipliers[dual.count - 1] = 0.0
             dual.steps += 1
-            dual.side[i] = EQUAL if l[i] == u[i] else UPPER if above > below else LOWER
+            dual.side[i] = EQUAL if dual.low[i] == dual.high[i] else UPPER if above > below else LOWER
 
 
 @inner
@@ -270,7 +276,7 @@ def close_trace(batch: Batch, is_measured: bool, seconds: float) -> None:
 def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
     """Solve the only program of a batch with the objective q; the answer is not verified."""
     batch, made, proximal = dual.batch, 0, 0
-    l, u, x = batch.l[0], batch.u[0], batch.x[0]
+    x = batch.x[0]
     for j in range(x.size):
         dual.has_v = dual.has_v and batch.q[0, j] == q[j]
         batch.q[0, j] = q[j]
@@ -279,11 +285,12 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
     dual.last_count = dual.count
     for k in range(dual.count):
         dual.last_rows[k], dual.last_side[k] = dual.rows[k], dual.side[dual.rows[k]]
-    take_vectors(q, l, u, x, dual)
-    begin(l, u, dual, is_warm)
+    take_sides(dual)
+    take_vectors(q, x, dual)
+    begin(dual, is_warm)
     dual.steps, batch.code[0] = 0, FAILED
     if not settle(dual, is_warm):
-        begin(l, u, dual, False)
+        begin(dual, False)
         settle(dual, False)
     while dual.steps <= dual.max_steps:
         i = most_violated(dual)
@@ -291,7 +298,7 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
             if not refine(dual, REFINED if i < 0 and dual.rho == 0.0 else ROUGH):
                 break
             i = most_violated(dual)
-        violation = relative_violation(batch, dual, i)
+        violation = relative_violation(dual, i)
         record(batch, dual, min(made, batch.trace.size - 1), violation)
         if i < 0:
             proximal += 1
@@ -305,8 +312,8 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
                 for j in range(dual.step.size * dual.dense):
                     x[j] = dual.step[j]
                 break
-            take_vectors(q, l, u, x, dual)
-        elif not add(dual, i, l[i] == u[i]):
+            take_vectors(q, x, dual)
+        elif not add(dual, i, dual.low[i] == dual.high[i]):
             if violation > dual.missed_tol:
                 batch.code[0] = PRIMAL_INFEASIBLE
                 write_answer(batch, dual, True)
@@ -315,7 +322,7 @@ def find_dual(dual: DualSet, q: Floats, is_warm: bool) -> None:
             dual.side[i] = MISSED
             continue
         else:
-            add_beside(dual, l, u, i)
+            add_beside(dual, i)
         made += 1
         dual.steps += 1
         settle(dual, False)
@@ -402,13 +409,13 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, factors: Matrix, fir
 
 
 @inner
-def relative_violation(batch: Batch, dual: DualSet, i: int) -> float:
+def relative_violation(dual: DualSet, i: int) -> float:
     """Return the violation of the sides of row i, relative to 1 + the size of the side; 0 if i is -1."""
     if i < 0:
         return 0.0
     is_above = dual.Mu[i] > dual.upper[i]
     excess = dual.Mu[i] - dual.upper[i] if is_above else dual.lower[i] - dual.Mu[i]
-    return excess / (dual.scale[i] * (1.0 + abs(batch.u[0, i] if is_above else batch.l[0, i])))
+    return excess / (dual.scale[i] * (1.0 + abs(dual.high[i] if is_above else dual.low[i])))
 
 
 @inner
@@ -419,7 +426,8 @@ def record(batch: Batch, dual: DualSet, at: int, violation: float) -> None:
         objective = objective_on_set(dual)
     elif dual.rho > 0.0:
         for j in range(n):
-            x = (dual.Mu[dual.m + j] - dual.Mv[dual.m + j]) / dual.scale[dual.m + j]
+            i = dual.distinct + j
+            x = (dual.Mu[i] - dual.Mv[i]) / dual.scale[i]
             objective -= dual.rho * x * (0.5 * x - batch.x[0, j])
     if dual.dense == 1:
         objective += 0.5 * (dot_within(dual.u, 0, dual.u, 0, n) - dot_within(dual.v, 0, dual.v, 0, n))
@@ -448,12 +456,16 @@ def write_answer(batch: Batch, dual: DualSet, is_ray: bool) -> float:
     Unless `is_ray`, `step` becomes the step from the previous x.  Return the gradient that the proximal term leaves,
     relative to 1 + max |q|.
     """
-    m, x, y, q, left, size = dual.m, batch.x[0], batch.y[0], batch.q[0], 0.0, 1.0
+    x, y, q, left, size = batch.x[0], batch.y[0], batch.q[0], 0.0, 1.0
     y[:] = 0.0
     for k in range(dual.count + int(is_ray)):
         i = dual.rows[k]
-        y[i] = (dual.ray[k] if is_ray else dual.multipliers[k]) * dual.scale[i]
-    first = m + dual.n - x.size  # The rows of bounds are the last ones; sparse programs have none for some variables.
+        value = (dual.ray[k] if is_ray else dual.multipliers[k]) * dual.scale[i]
+        if value != 0.0:
+            put_multiplier(y, i, value, dual.factor, dual.distinct, dual.giver)
+        if is_ray and k == dual.count and dual.low[i] > dual.high[i]:
+            put_multiplier(y, i, -value, dual.factor, dual.distinct, dual.giver)
+    first = dual.distinct + dual.n - x.size  # The bounds come last; sparse programs have none for some variables.
     for j in range(x.size):
         i, before = first + j, x[j]
         if dual.dense == 0:
@@ -461,7 +473,7 @@ def write_answer(batch: Batch, dual: DualSet, is_ray: bool) -> float:
         else:
             x[j] = (dual.Mu[i] - dual.Mv[i]) / dual.scale[i]
             if dual.side[i] != 0:
-                x[j] = batch.l[0, i] if dual.side[i] == LOWER else batch.u[0, i]
+                x[j] = dual.low[i] if dual.side[i] == LOWER else dual.high[i]
         step = x[j] - before
         left, size = max(left, dual.rho * abs(step)), max(size, 1.0 + abs(q[j]))
         if not is_ray and dual.dense == 1:

@@ -24,6 +24,7 @@ from socp.linalg.dense import transpose_dense
 from socp.linalg.vectors import dot_within
 
 from ..problem.starts import is_near
+from .distinct_rows import gather, join_crossed, take_tightest
 from .equality_kkt import EqualityKKT, find_z, row_times, rows_times, solve_row
 
 SIDE_BY_SIDE = True  # adjacent equal operations become vector instructions (see `compiled.machine`)
@@ -36,10 +37,13 @@ UPPER, LOWER, EQUAL, MISSED = 1, -1, 2, 3  # sides of rows in the working set; M
 class DualSet(Structure):
     """Work space of the method: the factor of P by rows, the working set, and the factor L D L' of M_W M_W'.
 
-    Row m + i of `M` belongs to the bounds of variable i and is zero before column i; `columns` is M'.
+    Row `distinct` + i of `M` belongs to the bounds of variable i and is zero before column i; `columns` is M'.
     """
 
-    m, n = dimension(), dimension()  # m + n rows, at most n of them in the working set
+    m, n = dimension(), dimension()  # rows of A and variables; at most n rows are in the working set
+    distinct = integer()  # rows of A that are none of the others and no bounds; they come before the n rows of bounds
+    row_of, factor, table = integers("m"), floats("m"), integers("2 * m + 1")  # see `distinct_rows`
+    low, high, giver = floats("m + n"), floats("m + n"), integers("2 * (m + n)")  # tightest sides, rows that give them
     dense = dimension()  # 1, or 0 if products are solves with `kkt`
     batch, test = structure(Batch), structure(Verifier)  # a batch of one program; its stopping test
     kkt = structure(EqualityKKT)
@@ -100,13 +104,13 @@ def find_definite(P: Matrix, n: int, are_definite: Bools, factors: Matrix) -> No
 @inner
 def invert_factor(dual: DualSet) -> None:
     """Set the last n rows of M to R^-1."""
-    m, n, R, M = dual.m, dual.n, dual.R, dual.M
+    m, n, R, M = dual.distinct, dual.n, dual.R, dual.M
     if n >= BY_BLAS:
         for i in range(n):
             for j in range(n):
                 M[m + i, j] = 0.0
             M[m + i, i] = 1.0
-        solve_lower(n, R, n, M[m:].reshape(n * n))
+        solve_lower(n, R, n, M[m : m + n].reshape(n * n))
         return
     for i in range(n - 1, -1, -1):
         inverse, row = 1.0 / R[i * n + i], M[m + i]
@@ -121,19 +125,19 @@ def invert_factor(dual: DualSet) -> None:
 
 @inner
 def make_rows(A: Floats, dual: DualSet) -> bool:
-    """Set the first m rows of M to A R^-1 and scale all rows to length one; return False if a length is not finite."""
-    m, n, M, N = dual.m, dual.n, dual.M, dual.m + dual.n
-    if n >= BY_BLAS:
-        for i in range(m):
-            for j in range(n):
-                M[i, j] = A[i * n + j]
-        solve_lower(n, dual.R, m, M[:m].reshape(m * n))
-    else:
-        for i in range(m):
-            row, a = M[i], A[i * n : (i + 1) * n]
-            for j in range(n):
-                row[j] = 0.0
+    """Set the first rows of M to A R^-1 and scale all rows to length one; return False if a length is not finite."""
+    m, n, M, N, r = dual.distinct, dual.n, dual.M, dual.distinct + dual.n, 0
+    for i in range(dual.m):
+        if dual.row_of[i] != r:
+            continue
+        row, a = M[r], A[i * n : (i + 1) * n]
+        r += 1
+        for j in range(n):
+            row[j] = a[j] if n >= BY_BLAS else 0.0
+        if n < BY_BLAS:
             add_rows_of(M[m:], a, dual.wanted, places_of(a, 0, n, dual.wanted), row)
+    if n >= BY_BLAS:
+        solve_lower(n, dual.R, m, M[:m].reshape(m * n))
     for i in range(N):
         square = dot_within(M[i], 0, M[i], 0, n)
         if not square < np.inf:
@@ -142,7 +146,7 @@ def make_rows(A: Floats, dual: DualSet) -> bool:
         dual.scale[i] = scale
         for j in range(n):
             M[i, j] *= scale
-    transpose_dense(M, dual.columns)
+    transpose_dense(M[:N], dual.columns)
     return True
 
 
@@ -177,7 +181,7 @@ def add_rows_of(T: Matrix, x: Floats, places: Ints, count: int, out: Floats) -> 
 @inner
 def multiply(dual: DualSet, x: Floats, out: Floats) -> None:
     """Compute `out` = M x, four columns in one pass, without the leading zeros of the rows of bounds."""
-    columns, n, m, j = dual.columns, dual.n, dual.m, 0
+    columns, n, m, j = dual.columns, dual.n, dual.distinct, 0
     for i in range(m + n):
         out[i] = 0.0
     while j + 3 < n:
@@ -204,7 +208,7 @@ def append(dual: DualSet, i: int) -> bool:
     else:
         square = dot_within(M[i], 0, M[i], 0, n)
         for k in range(count):
-            first = max(rows[k] - dual.m, i - dual.m, 0)
+            first = max(rows[k] - dual.distinct, i - dual.distinct, 0)
             L[count, k] = dot_within(M[rows[k]], first, M[i], first, n - first)
     pivot = square
     for k in range(count):
@@ -246,13 +250,21 @@ def drop(dual: DualSet, at: int) -> None:
 
 
 @inner
-def begin(l: Floats, u: Floats, dual: DualSet, is_warm: bool) -> None:
+def take_sides(dual: DualSet) -> None:
+    """Take the sides of the distinct rows from those of the program in the batch."""
+    l, u, N = dual.batch.l[0], dual.batch.u[0], dual.distinct + dual.n
+    take_tightest(l, u, dual.row_of, dual.factor, dual.distinct, dual.low, dual.high, dual.giver)
+    join_crossed(dual.low[:N], dual.high[:N], dual.missed_tol)
+
+
+@inner
+def begin(dual: DualSet, is_warm: bool) -> None:
     """Initialize the working set: the current one if `is_warm`, otherwise none, and all equalities.
 
     The factor is kept if each row of the working set keeps its side and no equality is new; without a warm
     start its first rows, the equalities, are kept.
     """
-    rows, side, was, N = dual.rows, dual.side, dual.count, dual.m + dual.n
+    l, u, rows, side, was, N = dual.low, dual.high, dual.rows, dual.side, dual.count, dual.distinct + dual.n
     stays, dual.is_factored = dual.is_factored, True
     for i in range(N):
         side[i] = 0 if side[i] == MISSED else side[i]
@@ -268,7 +280,7 @@ def begin(l: Floats, u: Floats, dual: DualSet, is_warm: bool) -> None:
         dual.count = was
     for k in range(was):
         i = rows[k]
-        stays = stays and abs(l[i] if side[i] == LOWER else u[i]) < np.inf
+        stays = stays and l[i] <= u[i] and abs(l[i] if side[i] == LOWER else u[i]) < np.inf
     if stays:
         return
     dual.count = 0
@@ -280,7 +292,8 @@ def begin(l: Floats, u: Floats, dual: DualSet, is_warm: bool) -> None:
             side[i] = EQUAL
     for k in range(was):
         i, kind = dual.old_rows[k], dual.old_side[k]
-        if side[i] == 0 and kind != EQUAL and abs(l[i] if kind == LOWER else u[i]) < np.inf and append(dual, i):
+        is_there = l[i] <= u[i] and abs(l[i] if kind == LOWER else u[i]) < np.inf
+        if side[i] == 0 and kind != EQUAL and is_there and append(dual, i):
             side[i] = kind
     for k in range(dual.count):
         dual.multipliers[k] = 0.0
@@ -288,12 +301,15 @@ def begin(l: Floats, u: Floats, dual: DualSet, is_warm: bool) -> None:
 
 @inner
 def begin_at(dual: DualSet, at: Floats, v: Floats) -> None:
-    """Make the sides whose multipliers `v` exceed their slacks at the values `at` the working set.
+    """Make the sides whose multipliers exceed their slacks the working set, given the values `at` of [A; I] and `v`.
 
     The factor of the last set is kept for the rows that stay if these are more than those that leave.
     """
-    own, rows, side, leave = dual.batch, dual.rows, dual.wanted, 0
-    l, u, N = own.l[0], own.u[0], dual.m + dual.n
+    rows, side, leave = dual.rows, dual.wanted, 0
+    l, u, N = dual.low, dual.high, dual.distinct + dual.n
+    take_sides(dual)
+    gather(at, v, dual.row_of, dual.factor, dual.distinct, dual.lower, dual.upper)
+    at, v = dual.lower, dual.upper  # They serve as work space until the sides of M u are computed.
     for i in range(N):
         slack = u[i] - at[i] if v[i] > 0.0 else at[i] - l[i]
         side[i] = 0 if l[i] == u[i] or abs(v[i]) <= slack else UPPER if v[i] > 0.0 else LOWER
@@ -348,7 +364,7 @@ def find_point(dual: DualSet) -> None:
     if dual.dense == 0:
         find_z(dual.kkt, dual.rows, dual.multipliers, dual.count)
         rows_times(dual.kkt, dual.kkt.z, dual.Mu)
-        for i in range(dual.m + dual.n):
+        for i in range(dual.distinct + dual.n):
             dual.Mu[i] += dual.Mv[i]
         return
     for j in range(dual.n):
@@ -358,7 +374,7 @@ def find_point(dual: DualSet) -> None:
         return
     for k in range(dual.count):
         i, factor = dual.rows[k], dual.multipliers[k]
-        for j in range(max(i - dual.m, 0), dual.n):
+        for j in range(max(i - dual.distinct, 0), dual.n):
             dual.u[j] -= factor * dual.M[i, j]
     multiply(dual, dual.u, dual.Mu)
 

@@ -294,11 +294,12 @@ def solve_again(
         return None
     if m == 0 and (A is None or (A.shape == (0, n) and np.size(l) == 0 == np.size(u))):
         A, l, u = None, NO_VALUES, NO_VALUES  # Empty arrays may have any strides.
-    try:
-        l, u = side_of(l, m, NO_LOWER), side_of(u, m, NO_UPPER)
-        lb, ub = side_of(lb, n, NO_LOWER), side_of(ub, n, NO_UPPER)
-    except ProgramError:
-        return None
+    if not type(l) is type(u) is type(lb) is type(ub) is np.ndarray:
+        try:
+            l, u = side_of(l, m, NO_LOWER), side_of(u, m, NO_UPPER)
+            lb, ub = side_of(lb, n, NO_LOWER), side_of(ub, n, NO_UPPER)
+        except ProgramError:
+            return None
     of_P, of_A = parts_of(P, n, n), parts_of(A, m, n)
     if of_P is None or of_A is None or not (
         q.dtype is l.dtype is u.dtype is lb.dtype is ub.dtype is FLOAT

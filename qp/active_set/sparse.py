@@ -175,7 +175,7 @@ def write_multipliers(s: SparseProgram, y: Floats) -> None:
 def write_ray(s: SparseProgram, y: Floats) -> None:
     """Write the multipliers (y, z_bounds) of the equalities and of the ray of the dual active set: they sum to zero."""
     dual, own, count = s.work, s.work.batch.y[0], 0
-    for i in range(dual.m + dual.n):
+    for i in range(dual.distinct + dual.n):
         if own[i] != 0.0:
             dual.old_rows[count], dual.target[count] = i, own[i] / dual.scale[i]
             count += 1
@@ -266,6 +266,7 @@ class SparseWorkspace(Workspace):
         )  # fmt: skip
         self.work = work = DualSet(m=N - most, n=most, batch=batch, kkt=kkt)
         work.scale[:rows], work.scale[rows:] = kkt.scale, 1.0
+        work.distinct, work.row_of[:], work.factor[:] = work.m, np.arange(work.m), 1.0
         work.rho, work.max_steps, work.beside = kkt.rho, 2 * most_steps, BESIDE
         tol = min(settings.tol, settings.tol_abs or settings.tol)
         work.tol, work.missed_tol = EXACT * min(tol, Settings.tol), min(MOST_CROSSING, CROSSING * tol)

@@ -31,20 +31,31 @@ def read_npz(path: str | Path, max_bytes: int) -> QuadraticProgram:
     ProgramError
         The file is damaged, larger than `max_bytes` when unpacked, or a field is missing or of the wrong shape.
     """
-    content = b"".join(read_blocks(path, max_bytes))
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as fields:
-            if sum(part.file_size for part in fields.zip.infolist()) > max_bytes:
-                raise ProgramError(too_large(max_bytes))
-            found = {name: _field(fields, name) for name in NAMES}
-    except Exception as error:  # Damaged content raises many kinds of exceptions.
-        raise ProgramError(f"{path} cannot be read as a .npz file of numpy: {error}") from None
+    found = fields_of(path, max_bytes)
     try:
         if found["q"] is None:
             raise ProgramError(f"q is missing, there is only {', '.join(k for k in NAMES if found[k] is not None)}")
         return program_of_inequalities(**found)
     except ProgramError as error:
         raise ProgramError(f"{path}: {error}") from None
+
+
+def fields_of(path: str | Path, max_bytes: int) -> dict[str, Any]:
+    """Return the fields of a file as they are stated there, None for those that are not.
+
+    Raises
+    ------
+    ProgramError
+        The file is damaged, or larger than `max_bytes` when unpacked.
+    """
+    content = b"".join(read_blocks(path, max_bytes))
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as fields:
+            if sum(part.file_size for part in fields.zip.infolist()) > max_bytes:
+                raise ProgramError(too_large(max_bytes))
+            return {name: _field(fields, name) for name in NAMES}
+    except Exception as error:  # Damaged content raises many kinds of exceptions.
+        raise ProgramError(f"{path} cannot be read as a .npz file of numpy: {error}") from None
 
 
 def _field(fields: Any, name: str) -> Any:

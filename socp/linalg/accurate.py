@@ -96,9 +96,10 @@ def add_both(
 
 @kernel
 def add_rows(M: Matrix, x: Floats, out: Floats, low: Floats) -> None:
-    """Compute (out, low) += M'x for a dense M stored by rows; the inner loop vectorizes."""
+    """Compute (out, low) += M'x for a dense, finite M stored by rows; the inner loop vectorizes."""
     count = M.shape[1]
     for j in range(M.shape[0]):
         row, xj = M[j], x[j]
-        for i in range(count):
-            out[i], low[i] = add_product(row[i], xj, out[i], low[i])
+        if xj != 0.0:
+            for i in range(count):
+                out[i], low[i] = add_product(row[i], xj, out[i], low[i])

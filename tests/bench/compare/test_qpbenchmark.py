@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import bench.commands as command
 import qp
@@ -35,6 +36,17 @@ def test_each_solver_is_measured_at_each_setting_and_a_nonconvex_program_is_a_fa
     assert all(math.isfinite(row.seconds) and row.seconds > 0.0 for row in rows)
     boxes = list(qpbenchmark.compare("free_for_all_qpbenchmark", data, "BOX"))
     assert all(row.error == 0.0 and row.seconds < qpbenchmark.LIMIT for row in boxes)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_a_file_may_leave_out_what_a_program_lacks(tmp_path, is_sparse):
+    P, path = np.diag([2.0, 4.0]), tmp_path / "LEAN.npz"
+    parts = {f"P_{name}": getattr(sp.csc_array(P), name) for name in ("data", "indices", "indptr", "shape")}
+    np.savez(path, q=np.array([-2.0, -8.0]), lb=np.zeros(2), **(parts if is_sparse else {"P": P}))
+    stated = qpbenchmark._problem(path)
+    assert stated.G is stated.h is stated.A is stated.b is stated.ub is None and stated.has_sparse == is_sparse
+    assert qpbenchmark.measure(stated, "clarabel", "default").is_right
+    np.testing.assert_allclose(qpsolvers.solve_problem(stated, OURS).x, [1.0, 2.0], atol=1e-7)
 
 
 def test_rows_of_a_mat_file_are_stated_once_with_their_sides(data):

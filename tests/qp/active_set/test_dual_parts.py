@@ -9,10 +9,19 @@ from qp.active_set.dual_set import EQUAL, LOWER, MISSED, UPPER
 from tests.qp.active_set.test_dual import INF, made, method
 
 
+def distinct_rows(A):
+    """Return the rows of A that are neither bounds nor an earlier row or its opposite, and the identity below them."""
+    found = []
+    for a in A:
+        is_new = not any((a == b).all() or (a == -b).all() for b in found)
+        found += [a] if np.count_nonzero(a) != 1 and is_new else []
+    return np.vstack([*found, np.eye(A.shape[1])])
+
+
 def of_numpy(program, rho):
-    """Return R with R'R = P + rho I, the scales that make the rows of [A; I] R^-1 unit vectors, and these rows."""
+    """Return R with R'R = P + rho I, the scales of the distinct rows of [A; I] R^-1 to length one, and these rows."""
     R = np.linalg.cholesky(program.hessian.dense() + rho * np.eye(program.n)).T
-    rows = np.vstack([program.A.toarray(), np.eye(program.n)]) @ np.linalg.inv(R)
+    rows = distinct_rows(program.A.toarray()) @ np.linalg.inv(R)
     length = np.linalg.norm(rows, axis=1)
     scale = 1.0 / np.where(length > 0.0, length, 1.0)
     return R, scale, scale[:, None] * rows
@@ -34,11 +43,20 @@ def test_loaded_and_solved(kind):
         np.testing.assert_array_equal(batch.A[0].reshape(m, n), A)
         R, scale, M = of_numpy(program, w.rho)
         np.testing.assert_allclose(np.triu(w.R.reshape(n, n)), R, rtol=1e-9, atol=1e-9 * np.abs(R).max())
-        np.testing.assert_allclose(w.scale, scale, rtol=1e-8)
-        np.testing.assert_allclose(w.M, M, atol=1e-8)
-        np.testing.assert_array_equal(w.columns, w.M.T)
+        N, distinct = len(M), distinct_rows(A)
+        assert w.distinct == N - n
+        place = np.where(w.row_of < 0, N - n - 1 - w.row_of, w.row_of)
+        np.testing.assert_array_equal(w.factor[:, None] * distinct[place], A)
+        np.testing.assert_allclose(w.scale[:N], scale, rtol=1e-8)
+        np.testing.assert_allclose(w.M[:N], M, atol=1e-8)
+        np.testing.assert_array_equal(w.columns[:, :N], w.M[:N].T)
         found = method_.find(False)
-        l, u = np.append(program.l, program.lb), np.append(program.u, program.ub)
+        l, u = np.append(np.full(N - n, -INF), program.lb), np.append(np.full(N - n, INF), program.ub)
+        for i, at in enumerate(place):
+            sides = np.array([program.l[i], program.u[i]]) / w.factor[i]
+            l[at], u[at] = max(l[at], sides.min()), min(u[at], sides.max())
+        np.testing.assert_allclose([w.low[:N], w.high[:N]], [l, u], rtol=1e-15)
+        l, u = w.low[:N], w.high[:N]  # Sides that cross by rounding have become equal.
         held, side = w.rows[: w.count], w.side
         assert set(held) == set(np.flatnonzero((side != 0) & (side != MISSED))) and len(set(held)) == w.count
         assert all((l[i] == u[i]) == (side[i] == EQUAL) for i in held)
@@ -49,17 +67,19 @@ def test_loaded_and_solved(kind):
         if base is None or found is None or found.status != "optimal":
             continue
         v = np.linalg.solve(R.T, q)
-        for own, expected in ((w.v, v), (w.Mv, M @ v), (w.u, -M[held].T @ w.multipliers[: w.count]), (w.Mu, M @ w.u)):
+        Mv, of_u = w.Mv[:N], -M[held].T @ w.multipliers[: w.count]
+        for own, expected in ((w.v, v), (Mv, M @ v), (w.u, of_u), (w.Mu[:N], M @ w.u)):
             np.testing.assert_allclose(own, expected, rtol=1e-7, atol=1e-7 * (1.0 + np.abs(v).max()))
         least = np.minimum(np.abs(l), np.abs(u))
-        margin = np.maximum(w.tol * scale * (1.0 + least), dual.ROUNDING * (np.abs(w.Mv) + scale * least))
-        np.testing.assert_allclose(w.margin, margin, rtol=1e-6)
-        np.testing.assert_allclose(w.lower, scale * l + w.Mv, rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(w.upper, scale * u + w.Mv, rtol=1e-7, atol=1e-9)
+        margin = np.maximum(w.tol * scale * (1.0 + least), dual.ROUNDING * (np.abs(Mv) + scale * least))
+        np.testing.assert_allclose(w.margin[:N], margin, rtol=1e-6)
+        np.testing.assert_allclose(w.lower[:N], scale * l + Mv, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(w.upper[:N], scale * u + Mv, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(found.x, np.linalg.solve(R, w.u - v), atol=1e-7 * (1.0 + np.abs(found.x).max()))
-        y = np.zeros(m + n)
-        y[held] = w.multipliers[: w.count] * w.scale[held]
-        np.testing.assert_array_equal(np.append(found.y, found.z_bounds)[held], y[held])
+        y, of_rows = np.append(np.zeros(N - n), found.z_bounds), w.multipliers[: w.count] * w.scale[held]
+        np.add.at(y, place, w.factor * found.y)
+        np.testing.assert_allclose(y[held], of_rows, rtol=1e-12)
+        assert np.count_nonzero(found.y) + np.count_nonzero(found.z_bounds) == np.count_nonzero(of_rows)
         last = found.trace[-1]
         assert last["iteration"] == found.iterations == len(found.trace) - 1
         assert (last["primal_objective"], last["gap"]) == (found.objective, found.gap)
@@ -78,6 +98,7 @@ def test_what_is_told_of_a_point_on_the_way(rho):
     for name in ("Mu", "Mv", "u", "v"):
         getattr(w, name)[:] = rng.normal(size=getattr(w, name).size)
     batch.l[0, :], batch.u[0, :] = -np.arange(9.0) - 1.0, np.arange(9.0) + 2.0
+    dual_set.take_sides(w)
     w.lower[:], w.upper[:], w.margin[:], w.side[:] = -0.3, 0.4, 0.05, 0
     excess = np.maximum(w.Mu - 0.4, -0.3 - w.Mu)
     order = np.argsort(-excess)
@@ -87,11 +108,11 @@ def test_what_is_told_of_a_point_on_the_way(rho):
     w.margin[order[1]], w.side[order[2]] = excess[order[1]], MISSED
     assert dual.most_violated(w) == (order[3] if excess[order[3]] > 0.05 else -1)
     w.margin[:] = 10.0
-    assert dual.most_violated(w) == -1 and dual.relative_violation(batch, w, -1) == 0.0
+    assert dual.most_violated(w) == -1 and dual.relative_violation(w, -1) == 0.0
     for i in range(9):
         bound = batch.u[0, i] if w.Mu[i] > 0.4 else -batch.l[0, i]
         expected = (w.Mu[i] - 0.4 if w.Mu[i] > 0.4 else -0.3 - w.Mu[i]) / (w.scale[i] * (1.0 + bound))
-        assert dual.relative_violation(batch, w, i) == pytest.approx(expected)
+        assert dual.relative_violation(w, i) == pytest.approx(expected)
     dual.record(batch, w, 3, 0.125)
     x = (w.Mu[m:] - w.Mv[m:]) / w.scale[m:]
     objective = 0.5 * (w.u @ w.u - w.v @ w.v) - rho * (0.5 * x @ x - x @ before)
@@ -185,7 +206,9 @@ def test_starts_keep_what_still_holds():
             l[before[3]] = -1.0
         is_warm = bool(trial // 6 % 2)
         factor = w.L[:4, :4].copy()
-        dual.begin(l, u, w, is_warm)
+        workspace.batch.l[0], workspace.batch.u[0] = l, u
+        dual_set.take_sides(w)
+        dual_set.begin(w, is_warm)
         equal = set(np.flatnonzero(l == u))
         old = [i for i, side in zip(before[1:], (l, u, l)) if np.isfinite(side[before[list(before).index(i)]])]
         expected = equal | (set(old) if is_warm else set())
