@@ -1,5 +1,6 @@
 """Fixtures of several test files, and the compilation of the kernels before the test processes start."""
 
+import gc
 import os
 import signal
 
@@ -18,6 +19,15 @@ def pytest_configure(config):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one thread for each of several processes
         with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
             warmup()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """Collect no garbage meanwhile, and leave what the tests are made of, a million objects, out of it afterwards."""
+    gc.disable()
+    yield
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
