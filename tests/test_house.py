@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def named(path, node):
     return []
 
 
+@cache
 def targets(path, text):
     """Return the files of the project that a file imports or names, imports for types included."""
     names = [name for node in ast.walk(ast.parse(text)) for name in named(path, node)]

@@ -188,7 +188,7 @@ WARNED = {
     "a new class": lambda: models.LinearDiscriminant(max_iter=1, tol=0.0).fit(GAPS, HALVES).add_class(GAPS, 2),
     "coupled": lambda: models.CoupledDiscriminant(max_iter=1).fit(POINTS, HALVES),
     "rounds": lambda: models.BilevelClassifier(PRIOR, max_iter=1, tol=0.0, solver_tol=1e-4).fit(POINTS, HALVES),
-    "units": lambda: models.BilevelClassifier(PRIOR).fit(POINTS * [1e-9, 1.0, 1e9], HALVES),
+    "units": lambda: models.BilevelClassifier(PRIOR, 0.2, C2=1.0).fit(POINTS * [1e-9, 1.0, 1e9], HALVES),
     "MED": lambda: models.MEDClassifier(method="alternation", max_iter=1).fit(POINTS, HALVES),
     "SVC": lambda: models.SVC(kernel="linear", max_iter=1).fit(POINTS, HALVES),
     "no side": lambda: models.OneClassSVM(1.0, "linear").fit([[1.0], [-1.0]]),

@@ -1,5 +1,7 @@
 """`explain_prior`: what a prior is worth on held-out samples, by definition."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,9 +23,14 @@ def prior_of(mean):
     return models.GenerativePrior(t=(-mean, mean), Omega=(0.1, 0.1))
 
 
+@cache
+def report_of_a_right_prior():
+    return explain_prior(prior_of(MEAN), *drawn())
+
+
 def test_a_right_prior_is_worth_more_than_the_samples_and_a_wrong_one_less():
     X, y = drawn()
-    right, wrong = explain_prior(prior_of(MEAN), X, y), explain_prior(prior_of(-MEAN), X, y)
+    right, wrong = report_of_a_right_prior(), explain_prior(prior_of(-MEAN), X, y)
     samples, prior, both = (
         right.accuracy[rule].mean() for rule in ("samples alone", "prior alone", "prior and samples")
     )
@@ -57,7 +64,7 @@ def test_the_held_out_answers_of_the_classifier_are_of_fits_without_them():
 
 def test_sparse_samples_words_and_a_plot():
     X, y = drawn()
-    dense, sparse = explain_prior(prior_of(MEAN), X, y), explain_prior(prior_of(MEAN), sp.csr_array(X), y)
+    dense, sparse = report_of_a_right_prior(), explain_prior(prior_of(MEAN), sp.csr_array(X), y)
     for rule, values in dense.accuracy.items():
         np.testing.assert_array_equal(sparse.accuracy[rule], values)
     lines = str(dense).splitlines()
