@@ -129,7 +129,10 @@ def test_what_is_taken_and_refused(ours, theirs):
     assert told == {}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in OF_SEQUENCES if hasattr(kind, "score")])
+@pytest.mark.parametrize("kind", [
+    pytest.param(kind, marks=pytest.mark.full if kind is models.ScoreSpaceClassifier else ())
+    for kind in OF_SEQUENCES if hasattr(kind, "score")
+])  # fmt: skip
 def test_uses_of_sequences(kind):
     m = kind(DiscreteHMM(2, random_state=0)) if "model" in kind().get_params() else kind(2)
     m.set_params(**{"random_state": 0} if "random_state" in m.get_params() else {})

@@ -77,7 +77,7 @@ if sklearn.__version__.startswith("1.6."):  # it tells the weighted samples from
         kind.__name__: {"check_sample_weight_equivalence_on_dense_data": "this version gives both other classes"}
         for kind in (models.BilevelClassifier, models.KnowledgeSVC, models.MultiTaskSVC)
     }
-LONG = ("MaxMarginScoreSpace", "ScoreSpaceClassifier", "MEDClassifier", "MedLDA")
+LONG = ("MaxMarginScoreSpace", "ScoreSpaceClassifier", "MEDClassifier", "MedLDA", "NuSVC", "CoupledDiscriminant")
 
 
 def estimators_to_check():

@@ -24,6 +24,25 @@ def test_what_a_first_small_program_does_not_call_is_deferred():
         assert deferred not in named and any(kernel.name == deferred for kernel in kernels())
 
 
+LOADED = """
+import numpy as np
+import qp
+from socp.compiled.kernels import kernels
+for P in (None, np.eye(3) + 0.1):
+    print(qp.solve(P, np.ones(3), A=np.ones((1, 3)), l=[0.1], lb=0.0).plan)
+print(*(kernel.name for kernel in kernels() if kernel.address_or_zero))
+"""
+
+
+def test_first_small_programs_load_their_method_and_no_other():
+    *plans, loaded = python("-c", LOADED).stdout.splitlines()
+    assert len(plans) == 2 and all(plan.startswith("dual active set") for plan in plans)
+    assert "qp.active_set.dual.solve_dual" in loaded.split()
+    assert not {"socp.batch.driver.run", "socp.method.loop.follow"} & set(loaded.split())
+    assert {"socp.batch.driver.run", "socp.method.loop.follow"} <= {kernel.name for kernel in kernels()}
+
+
+@pytest.mark.full
 def test_first_small_programs_compile_their_method_and_no_other(tmp_path):
     """A new cache has only the kernels of the method, at most a third of those of the interior-point method."""
     for P in ("None", "np.eye(3) + 0.1"):

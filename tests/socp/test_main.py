@@ -32,7 +32,7 @@ def test_warmup_prints_seconds_and_leaves_no_kernel_to_load(capsys):
         assert not ours or any(kernel.name.startswith(f"{package}.") for kernel in ours)
 
 
-@pytest.mark.parametrize("package", ["socp", "qp"])
+@pytest.mark.parametrize("package", ["socp", pytest.param("qp", marks=pytest.mark.full)])
 def test_config_prints_the_configuration_and_a_missing_file_is_refused(package, capsys):
     nothing = subprocess.run([sys.executable, "-m", package], cwd=ROOT, capture_output=True, text=True)
     assert nothing.returncode == 2 and not nothing.stdout and "FILE" in nothing.stderr

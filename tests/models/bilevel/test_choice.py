@@ -30,10 +30,11 @@ def prior_of(direction):
     return GenerativePrior(t, (0.05, 0.05), (Sigma, Sigma))
 
 
-def test_it_never_loses_much_to_samples_alone_or_prior_alone():
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 12), marks=pytest.mark.full)])
+def test_it_never_loses_much_to_samples_alone_or_prior_alone(seeds):
     for direction in (1.0, -1.0):  # a right prior, and a wrong one
         prior, found = prior_of(direction), []
-        for seed in range(12):
+        for seed in seeds:
             rng = np.random.default_rng(seed)
             (X, y), (T, z) = drawn(rng, 30), drawn(rng, 1000)
             w, b, *_ = prior.hyperplane()
@@ -151,11 +152,12 @@ def explicit_weights(model, features, V, t):
     return np.vstack([features, V, t]).T @ (model.space_.basis @ model.coef_[0])
 
 
-def test_each_kind_helps_and_both_help_more_and_contradictions_are_not_believed():
+@pytest.mark.parametrize("seeds", [range(108, 110), pytest.param(range(100, 112), marks=pytest.mark.full)])
+def test_each_kind_helps_and_both_help_more_and_contradictions_are_not_believed(seeds):
     mask = np.arange(SHOWN + NOISE) < SHOWN
     found = []
-    for seed in range(12):
-        rng = np.random.default_rng(100 + seed)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
         (X, y), (T, z) = drawn(rng, 24), drawn(rng, 1000)
         fits = [
             SVC(kernel="linear").fit(X, y),

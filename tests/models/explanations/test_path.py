@@ -114,7 +114,9 @@ def test_all_Q_are_compared_and_both_ends_are_candidates():
     assert means[machine.Q_candidates_ == machine.Q_] == pytest.approx(means.max())
 
 
-@pytest.mark.parametrize("kernel", [{"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.2}])
+@pytest.mark.parametrize(
+    "kernel", [{"kernel": "rbf", "gamma": 0.2}, pytest.param({"kernel": "linear"}, marks=pytest.mark.full)]
+)
 def test_three_classes_are_compared_at_all_Q_too(kernel):
     rng = np.random.default_rng(4)
     y = np.arange(60) % 3
