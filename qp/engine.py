@@ -30,7 +30,7 @@ from .methods import METHODS, TRIED_IN_LOOPS
 from .plan.switch import Switch
 from .problem.program import QuadraticProgram
 from .problem.solution import Solution, solution_at
-from .problem.starts import start_of
+from .problem.starts import active_sides, start_of
 from .reduce.cone_form import ConeForm
 from .reduce.crossing import Crossing, crossing_of, infeasible
 from .reduce.presolve import Presolve
@@ -138,12 +138,13 @@ class Engine(SetUpOnce):
 
     def _find(self, start: bool | Start) -> Solution:
         """Offer the program to the methods in order; return the first answer."""
-        if start is not False and self._switch.is_due():
-            self._go_over_in_loop()
+        if self._switch.is_due(start is not False):
+            self._go_over_in_loop(start is not False)
         trial, others = self.methods[0], self.methods
+        is_tried = trial.is_on_trial and (start is not False or trial.begins_cold)
         if trial.is_on_trial:
             others = self.methods[1:]
-            solution = None if start is False else trial.solve(start, self._offer)
+            solution = trial.solve(start, self._offer) if is_tried else None
             if solution is not None:
                 self._switch.succeeded()
                 return solution
@@ -155,7 +156,7 @@ class Engine(SetUpOnce):
         if not trial.is_on_trial:
             if solution.status is OPTIMAL:
                 self._switch.count()
-        elif start is not False:
+        elif is_tried:
             self._go_on_after_failure(trial, solution)
         return solution
 
@@ -168,20 +169,25 @@ class Engine(SetUpOnce):
         self.methods = self.methods[1:]
         trial.release()
 
-    def _go_over_in_loop(self) -> None:
-        """Put a method on trial before the others, at the last answer, if it is expected to be faster in this loop.
+    def _go_over_in_loop(self, is_warm: bool) -> None:
+        """Put a method on trial before the others if it is expected to be faster in this loop, of warm starts or cold.
 
         It stays until it needs too many steps.
         """
         first, last = self.methods[0], self._interior_point
         if first.is_on_trial or isinstance(first, ActiveSet) or (first is last and last.answer is None):
             return
-        plan = None if first is last else first.plan
+        plan, active = None if first is last else first.plan, None
+        if not is_warm:
+            if first is not last:
+                return
+            assert last.answer is not None
+            active = active_sides(self.program, last.answer)
         for kind in TRIED_IN_LOOPS:
             method = (
                 None
-                if isinstance(first, kind)
-                else kind.on_trial(self.program, self.settings, self._switch.solved, plan)
+                if isinstance(first, kind) or not (is_warm or kind.begins_cold)
+                else kind.on_trial(self.program, self.settings, self._switch.solved, plan, active)
             )
             if method is None:
                 continue

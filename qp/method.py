@@ -114,12 +114,14 @@ class Method(abc.ABC):
     plan : Plan
         The method and the reason for it, in words.
     is_on_trial : bool
-        True if the method has taken over from another one in a loop of warm starts: it needs a start, and its first
-        failure is its last.
+        True if the method has taken over from another one in a loop: its first failure is its last.
+    begins_cold : bool
+        True if a method on trial is also for loops without warm starts: without a start it begins at its own.
     """
 
     plan: Plan
     is_on_trial = False
+    begins_cold = False
 
     @classmethod
     @abc.abstractmethod

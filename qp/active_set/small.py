@@ -103,11 +103,13 @@ class DualActiveSet(Method):
 
     @classmethod
     def on_trial(
-        cls, program: QuadraticProgram, settings: Settings, solved: int, plan: Plan | None = None
-    ) -> DualActiveSet | None:
+        cls, program: QuadraticProgram, settings: Settings, solved: int, plan: Plan | None = None,
+        active: int | None = None,
+    ) -> DualActiveSet | None:  # fmt: skip
         """Return the method for a loop of `solved` programs if it is expected to be faster.
 
-        `plan` is that of the method that has solved them, or None for the interior point.
+        `plan` is that of the method that has solved them, or None for the interior point.  Without warm starts,
+        `active` sides are active at the last answer.
         """
         return cls._chosen(program, settings, solved=solved)
 
@@ -159,9 +161,10 @@ class DualActiveSet(Method):
     def find(self, warm_start: bool) -> Solution | None:
         """Return the answer or a certificate, or None; `warm_start` begins with the last working set.
 
-        A warm start first tries the last certificate, which often holds again: only sides have changed.
+        A warm start, and each solve on trial, first tries the last certificate, which often holds again: only sides
+        have changed.
         """
-        if warm_start and self._ray is not None:
+        if (warm_start or self.is_on_trial) and self._ray is not None:
             program, (y, z) = self.program, self._ray
             if slope_between(program.lb, program.ub, z, slope_between(program.l, program.u, y, 0.0)) < 0.0:
                 ray, error = certified(program, self._ray, self.settings.tol)

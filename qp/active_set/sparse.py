@@ -6,6 +6,7 @@ The answer is tested on the caller's own program.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -288,6 +289,8 @@ class SparseActiveSet(DualActiveSet):
     is_on_trial : bool
     """
 
+    begins_cold = True  # Few limits are active in most programs of a loop, and rounds cost solves.
+
     def __init__(
         self, program: QuadraticProgram, settings: Settings, parts: tuple[Split, EqualityKKT, LDL], plan: Plan,
         is_on_trial: bool,
@@ -315,16 +318,24 @@ class SparseActiveSet(DualActiveSet):
 
     @classmethod
     def on_trial(
-        cls, program: QuadraticProgram, settings: Settings, solved: int, plan: Plan | None = None
-    ) -> SparseActiveSet | None:
-        """Return the method for a loop in which another one, with `plan`, has solved `solved` programs."""
-        return cls._expected_faster(program, settings, solved, plan)
+        cls, program: QuadraticProgram, settings: Settings, solved: int, plan: Plan | None = None,
+        active: int | None = None,
+    ) -> SparseActiveSet | None:  # fmt: skip
+        """Return the method for a loop in which another one, with `plan`, has solved `solved` programs.
+
+        In a loop without warm starts, `active` sides are active at the last answer.
+        """
+        return cls._expected_faster(program, settings, solved, plan, active)
 
     @classmethod
     def _expected_faster(
-        cls, program: QuadraticProgram, settings: Settings, solved: int = 0, plan: Plan | None = None
-    ) -> SparseActiveSet | None:
-        """Return the method if it is expected to be faster than the interior-point method and than `plan`."""
+        cls, program: QuadraticProgram, settings: Settings, solved: int = 0, plan: Plan | None = None,
+        active: int | None = None,
+    ) -> SparseActiveSet | None:  # fmt: skip
+        """Return the method if it is expected to be faster than the interior-point method and than `plan`.
+
+        With `active` sides to find in each solve, P must be definite where the equalities hold.
+        """
         n, m, P = program.n, program.m, program.hessian
         if not P.is_sparse:
             return None
@@ -342,7 +353,12 @@ class SparseActiveSet(DualActiveSet):
         split = Split(program)
         if min(left, split.inner) > MOST_ACTIVE or (not solved and not split.inner):
             return None
-        expected = sparse_dual_seconds(n + split.equal.size, entries, left, split.inner, solved=solved)
+        if active is not None and np.count_nonzero(P.diagonal()) < left:
+            return None
+        of_rows = partial(
+            sparse_dual_seconds, entries=entries, left=left, rows=split.inner, solved=solved, active=active
+        )
+        expected = of_rows(n + split.equal.size)
         if expected > best or not has_time(settings, 4 * split.inner * expected):
             return None
         given = StoredZeros(program).left_out(program)
@@ -354,8 +370,8 @@ class SparseActiveSet(DualActiveSet):
             return None
         kkt, ldl = found
         kkt.scale, kkt.E_scale = scale, E_scale
-        expected = sparse_dual_seconds(ldl.nnz, entries, left, split.inner, solved=solved)
-        if expected > best:
+        expected = of_rows(ldl.nnz)
+        if expected > best or (active is not None and kkt.rho > 0.0):
             return None
         if settings.check_convexity:
             check_semidefinite(P, program.P_eps)

@@ -1,4 +1,4 @@
-"""When a loop of warm starts goes over from one method to another."""
+"""When a loop goes over from one method to another."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Switch:
         """Count an answer of a method that is not on trial."""
         self.solved += 1
 
-    def is_due(self) -> bool:
-        """Return True if going over should be considered now."""
+    def is_due(self, is_warm: bool = True) -> bool:
+        """Return True if going over should be considered now; without warm starts, after two answers at least."""
         solved = self.solved
-        return self._is_open and solved > 0 and solved & (solved - 1) == 0
+        return self._is_open and solved > int(not is_warm) and solved & (solved - 1) == 0
 
     def succeeded(self) -> None:
         """Count an answer of the method on trial."""

@@ -12,7 +12,7 @@ from socp.method.start import WARM_LIMIT, WARM_MARGIN
 from socp.problem.starts import Start, checked_start
 
 from .program import QuadraticProgram
-from .solution import Solution
+from .solution import Point, Solution
 
 
 def start_of(value: Any, program: QuadraticProgram, name: str = "warm_start") -> bool | Start:
@@ -40,6 +40,16 @@ def completed(program: QuadraticProgram, start: Start) -> Start:
 def bound_multipliers(gradient: np.ndarray, x: np.ndarray, lb: np.ndarray, ub: np.ndarray) -> np.ndarray:
     """Return -gradient where x is nearer to the bound on whose side that is than its size, else zero."""
     return np.where(np.where(gradient < 0.0, ub - x, x - lb) <= np.abs(gradient), -gradient, 0.0)
+
+
+def active_sides(program: QuadraticProgram, point: Point) -> int:
+    """Return how many sides that are not equalities have multipliers that exceed their slacks."""
+    x, y, z = point
+    found = 0
+    for values, v, lower, upper in ((program.A @ x, y, program.l, program.u), (x, z, program.lb, program.ub)):
+        slack = np.where(v > 0.0, upper - values, values - lower)
+        found += int(np.count_nonzero((lower < upper) & (np.abs(v) > slack)))
+    return found
 
 
 @inner

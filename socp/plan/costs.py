@@ -145,17 +145,18 @@ def sparse_step_seconds(L_entries: int, entries: int, rows: int, costs: Costs = 
 
 
 def sparse_dual_seconds(
-    L_entries: int, entries: int, left: int, rows: int, costs: Costs = COSTS, solved: int = 0
+    L_entries: int, entries: int, left: int, rows: int, costs: Costs = COSTS, solved: int = 0,
+    active: int | None = None,
 ) -> float:  # fmt: skip
     """Return the seconds of the dual active set over sparse factors of the equalities, with `L_entries` at least.
 
     `entries` are those of P and A, `left` the variables that the equalities leave, `rows` those that may be in a
-    working set.  Half of what could join does; in a loop few rows change.  As in `method_seconds`, the set-up is for
-    one program, or for `solved` ones.
+    working set.  Half of what could join does; in a loop few rows change, or `active` rows join each time, if that is
+    given.  As in `method_seconds`, the set-up is for one program, or for `solved` ones.
     """
-    solve = sparse_step_seconds(L_entries, entries, rows, costs)
-    active = min(left, rows) / 2
-    solves = 12.0 if solved else 12.0 + active
+    solve, begins_anew = sparse_step_seconds(L_entries, entries, rows, costs), not solved or active is not None
+    active = min(left, rows) // 2 if active is None else active
+    solves = 12.0 + active if begins_anew else 12.0
     factor_of_set = solves * active**2 / costs.dual_flops * 4.0
     set_up = costs.sparse_dual + costs.sparse_analysis * (L_entries + entries)
     return costs.dual + solves * solve + factor_of_set + set_up / max(solved, 1) + 3.0 * costs.entry * entries

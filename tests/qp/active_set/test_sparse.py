@@ -12,6 +12,7 @@ from qp.method import Offer
 from socp import Status
 from socp.problem.settings import Settings
 from tests.support.defined import KINDS, dynamics, inventory, mixed_up, residual, soft
+from tests.support.programs import check
 
 
 def over_equalities(program, solved=1 << 20):
@@ -77,6 +78,53 @@ def test_a_loop_of_warm_starts_goes_over_and_stays_right(kind):
             assert found.objective == pytest.approx(expected.objective, rel=1e-7, abs=1e-7)
         methods.add(type(solver.methods[0]))
     assert SparseActiveSet in methods
+
+
+@pytest.mark.parametrize("kind", ["x_0 in the sides", "x_0 fixed", "x_0 in rows", "mixed_up"])
+def test_a_loop_without_warm_starts_goes_over_and_its_answers_do_not_depend_on_those_before(kind):
+    rng = np.random.default_rng(11)
+    program = LONG[kind](rng)
+    equal = program.l == program.u
+    steps = [np.where(equal, move, 1.0) for move in 1.0 + 0.1 * rng.normal(size=(12, 1))]
+
+    def answers(order):
+        solver, found = qp.Solver(program), {}
+        for _ in range(8):
+            solver.update(l=program.l, u=program.u)
+            solver.solve()
+        for k in order:
+            solver.update(l=steps[k] * program.l, u=steps[k] * program.u)
+            found[k] = solver.solve()
+            assert found[k].plan.method == "dual active set"
+            check(solver.program, found[k])
+            expected = by_interior_point(solver.program)
+            assert found[k].objective == pytest.approx(expected.objective, rel=1e-7, abs=1e-7)
+        return found
+
+    first, second = answers(range(12)), answers(rng.permutation(12))
+    for k in range(12):
+        np.testing.assert_array_equal(first[k].x, second[k].x)
+        np.testing.assert_array_equal(first[k].y, second[k].y)
+
+
+@pytest.mark.parametrize("what", ["semidefinite", "many sides"])
+def test_a_loop_without_warm_starts_stays_where_rounds_would_cost_more(what):
+    """P is only semidefinite where the equalities hold, or most limits are active: the set-up would be in vain."""
+    rng = np.random.default_rng(12)
+    program = dynamics(rng, N=60)
+    n = program.n
+    if what == "semidefinite":
+        q, given = program.q, {"P": sp.csc_array((n, n))}
+    else:
+        q, given = 1e3 * rng.normal(size=n), {"lb": np.full(n, -0.3), "ub": np.full(n, 0.3)}
+    data = {"P": program.P, "A": program.A, "l": program.l, "u": program.u, "lb": program.lb, "ub": program.ub, **given}
+    if what == "many sides":
+        x = np.clip(0.1 * rng.normal(size=n), -0.2, 0.2)
+        data["l"] = data["u"] = program.A @ x
+    solver = qp.Solver(q=q, **data)
+    for _ in range(10):
+        solver.update(q=q * (1.0 + 0.01 * rng.normal(size=n)))
+        assert solver.solve().status is Status.OPTIMAL and len(solver.methods) == 1
 
 
 def test_an_infeasible_program_has_a_certificate_of_its_own_rows():
