@@ -119,8 +119,6 @@ class Programs(BatchData):
         True for rows with one entry.
     are_crossed : array of bool, shape (1 or k,)
         True for programs with a lower side above the upper side; they are solved alone.
-    factors : array, shape (1, 0), or (1 or k, n^2) after `loop_for`
-        Factors of the definite P of programs that do not share both matrices.
     """
 
     l: np.ndarray
@@ -150,7 +148,6 @@ class Programs(BatchData):
         self.lb, self.ub = checked_sides(("lb", "ub"), self.lb, self.ub)
         crossed = (self.l > self.u).any(axis=1), (self.lb > self.ub).any(axis=1)
         self.are_crossed = np.asarray(np.logical_or(*crossed))
-        self.factors = np.empty((1, 0))
         entries = self.A != 0.0
         self.bounds = np.full((1, m), n == 1) if entries.all() else entries.sum(axis=2) == 1
 
@@ -339,8 +336,7 @@ def loop_for(programs: Programs, settings: Settings) -> np.ndarray | None:
         are_definite[0] = dual.is_definite
         dual.release()
     else:
-        programs.factors = np.empty((len(programs.P), n * n))
-        find_definite(programs.P.reshape(-1, n * n), n, are_definite, programs.factors)
+        find_definite(programs.P.reshape(-1, n * n), n, are_definite)
     return are_definite if are_definite.any() else None
 
 
@@ -384,9 +380,8 @@ class LoopGroup(QuadraticGroup):
 
     def worker(self) -> Callable[[Task], None]:
         dual = DualActiveSet(self.programs.program(int(self.chosen[0])), self.settings)
-        some: Any = slice(None) if self.chosen.size == self.programs.k else self.chosen
-        self.taken, factors = (*self.taken, dual), rows_at(self.programs.factors, some)
-        return lambda task: dual.solve_each(self.batch, factors, *task)
+        self.taken = (*self.taken, dual)
+        return lambda task: dual.solve_each(self.batch, *task)
 
     def release(self) -> None:
         """Leave the memory of the methods to the next batch."""

@@ -29,7 +29,7 @@ from socp.batch.driver import DUAL_INFEASIBLE, FAILED, OPTIMAL, PRIMAL_INFEASIBL
 from socp.batch.verify import verify
 from socp.compiled.clock import clock
 from socp.compiled.kernels import inner, kernel
-from socp.compiled.signatures import Bools, Floats, Ints, Matrix
+from socp.compiled.signatures import Bools, Floats, Ints
 from socp.linalg.vectors import dot_within, norm_within
 from socp.problem.checks import EPS
 
@@ -367,11 +367,10 @@ def is_convex(dual: DualSet) -> bool:
 
 
 @kernel
-def solve_each(dual: DualSet, layout: Layout, batch: Batch, factors: Matrix, first: int, end: int) -> None:
+def solve_each(dual: DualSet, layout: Layout, batch: Batch, first: int, end: int) -> None:
     """Solve programs first:end of a batch, each from its starting point if it has one.
 
-    Row i of `factors` is the factor of P of program i, or its only row that of all; if the programs share P and A, the
-    method has loaded both.
+    The method has loaded the matrices that the programs share; each P is definite.
     """
     own, N, has_own = dual.batch, dual.m + dual.n, batch.P.shape[0] > 1 or batch.A.shape[0] > 1
     x, at = batch.x_start, np.empty(N)
@@ -382,11 +381,10 @@ def solve_each(dual: DualSet, layout: Layout, batch: Batch, factors: Matrix, fir
                 own.P[0, k] = P[k]
             for k in range(A.size):
                 own.A[0, k] = A[k]
-            R = factors[min(i, factors.shape[0] - 1)]
-            for k in range(R.size):
-                dual.R[k] = R[k]
-            dual.rho = 0.0
-            if not take_rows(dual):
+            dual.rho, is_definite = 0.0, True
+            if batch.P.shape[0] > 1:
+                is_definite = factored(own.P[0], dual.n, 0.0, dual.R)
+            if not is_definite or not take_rows(dual):
                 batch.code[i] = FAILED
                 continue
         of_l, of_u = min(i, batch.l.shape[0] - 1), min(i, batch.u.shape[0] - 1)

@@ -95,10 +95,11 @@ def factored(P: Floats, n: int, rho: float, R: Floats) -> bool:
 
 
 @kernel
-def find_definite(P: Matrix, n: int, are_definite: Bools, factors: Matrix) -> None:
-    """Tell which of many matrices P, one a row, have a factor R, and write it to `factors`."""
+def find_definite(P: Matrix, n: int, are_definite: Bools) -> None:
+    """Tell which of many matrices P, one a row, have a factor R."""
+    R = np.empty(n * n)
     for i in range(are_definite.size):
-        are_definite[i] = factored(P[i], n, 0.0, factors[i])
+        are_definite[i] = factored(P[i], n, 0.0, R)
 
 
 @inner

@@ -222,13 +222,13 @@ class DualActiveSet(Method):
         }  # fmt: skip
         return solution
 
-    def solve_each(self, batch: Batch, factors: np.ndarray, first: int, end: int) -> None:
+    def solve_each(self, batch: Batch, first: int, end: int) -> None:
         """Write the answers to programs first:end of a batch into it; the method has the P and A that all share.
 
-        Where they have their own, `factors` are those of P as `find_definite` writes them.
+        Where they have their own P, each is definite.
         """
         workspace = self._enter()
-        solve_each(workspace.work, NO_LAYOUT, batch, factors, first, end)
+        solve_each(workspace.work, NO_LAYOUT, batch, first, end)
         if max(len(batch.P), len(batch.A)) > 1:
             workspace.factor = 0
         workspace.program, workspace.is_at_work, workspace.has_answer = None, False, False
