@@ -121,3 +121,13 @@ def put_multiplier(y: Floats, r: int, value: float, factor: Floats, distinct: in
         y[i] = value / factor[i]
     else:
         y[factor.size + r - distinct] = value
+
+
+@inner
+def unit_of_sides(r: int, factor: Floats, giver: Ints) -> float:
+    """Return what 1 of the rows of A that give the sides of r is for r, and at most 1."""
+    largest = 1.0
+    for k in range(2 * r, 2 * r + 2):
+        if giver[k] >= 0:
+            largest = max(largest, abs(factor[giver[k]]))
+    return 1.0 / largest

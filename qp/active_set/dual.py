@@ -34,7 +34,7 @@ from socp.linalg.vectors import dot_within, norm_within
 from socp.problem.checks import EPS
 
 from ..problem.packed import SIZES, Matrices, Places, Vectors, fill, put_matrix
-from .distinct_rows import find_distinct, put_multiplier
+from .distinct_rows import find_distinct, put_multiplier, unit_of_sides
 from .dual_set import (
     EQUAL,
     LOWER,
@@ -140,7 +140,8 @@ def take_vectors(q: Floats, x: Floats, dual: DualSet) -> None:
     for i in range(m + n):
         shift, size = dual.Mv[i], min(abs(l[i]), abs(u[i]))
         dual.lower[i], dual.upper[i] = scale[i] * l[i] + shift, scale[i] * u[i] + shift
-        dual.margin[i] = max(dual.tol * scale[i] * (1.0 + size), ROUNDING * (abs(shift) + scale[i] * size))
+        unit = unit_of_sides(i, dual.factor, dual.giver)
+        dual.margin[i] = max(dual.tol * scale[i] * (unit + size), ROUNDING * (abs(shift) + scale[i] * size))
 
 
 @inner

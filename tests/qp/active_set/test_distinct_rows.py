@@ -94,6 +94,21 @@ def test_sides_that_cross_are_told_with_the_rows_that_give_them(seed):
     np.testing.assert_allclose(other.A.toarray().T @ found.y, 0.0, atol=1e-12)
 
 
+def test_bounds_as_rows_of_any_size_are_within_the_tolerance_of_the_rows():
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 5])
+        program = drawn(rng)
+        f = 10.0 ** rng.uniform(-9.0, 9.0, size=program.n) * rng.choice([-1.0, 1.0], size=program.n)
+        sides = np.sort([f * program.lb, f * program.ub], axis=0)
+        A = np.vstack([program.A.toarray(), np.diag(f)])
+        l, u = np.append(program.l, sides[0]), np.append(program.u, sides[1])
+        stated = qp.QuadraticProgram(program.P, program.q, A, l, u)
+        found = qp.solve(stated)
+        assert found.plan.method == "dual active set" and found.primal_residual < 1e-10
+        check(stated, found)
+        np.testing.assert_allclose(found.x, qp.solve(program).x, atol=1e-7)
+
+
 @pytest.mark.parametrize("is_warm", [False, True])
 def test_a_row_may_cross_and_part_again_in_a_loop(is_warm):
     A = [[1.0, 1.0], [-1.0, -1.0], [2.0, 0.0]]

@@ -71,7 +71,10 @@ def test_loaded_and_solved(kind):
         for own, expected in ((w.v, v), (Mv, M @ v), (w.u, of_u), (w.Mu[:N], M @ w.u)):
             np.testing.assert_allclose(own, expected, rtol=1e-7, atol=1e-7 * (1.0 + np.abs(v).max()))
         least = np.minimum(np.abs(l), np.abs(u))
-        margin = np.maximum(w.tol * scale * (1.0 + least), dual.ROUNDING * (np.abs(Mv) + scale * least))
+        giver = w.giver[: 2 * N].reshape(N, 2)
+        of_givers = np.where(giver < 0, 1.0, np.append(np.abs(w.factor), 1.0)[giver])
+        unit = 1.0 / np.maximum(1.0, of_givers.max(axis=1))
+        margin = np.maximum(w.tol * scale * (unit + least), dual.ROUNDING * (np.abs(Mv) + scale * least))
         np.testing.assert_allclose(w.margin[:N], margin, rtol=1e-6)
         np.testing.assert_allclose(w.lower[:N], scale * l + Mv, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(w.upper[:N], scale * u + Mv, rtol=1e-7, atol=1e-9)
