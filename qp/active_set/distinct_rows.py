@@ -13,7 +13,7 @@ from socp.compiled.kernels import inner
 from socp.compiled.signatures import Floats, Ints
 from socp.linalg.vectors import bits, dot_within
 
-SPREAD = 0.6180339887498949  # weight k of a row's key is the fraction of k times this: the multiples spread evenly
+POLE = -1.6180339887498949  # weight j of a row's key is 1 / (j - POLE): no difference of any order repeats
 
 
 @inner
@@ -26,7 +26,7 @@ def find_distinct(A: Floats, m: int, n: int, row_of: Ints, factor: Floats, weigh
     """
     size, made = 2 * m + 1, 0
     for j in range(n):
-        weights[j] = (SPREAD * (j + 1.0)) % 1.0
+        weights[j] = 1.0 / (j - POLE)
     for slot in range(size):
         table[slot] = -1
     for i in range(m):

@@ -138,3 +138,13 @@ def test_rows_are_told_apart():
         assert row_of[i] == same[0]
         np.testing.assert_array_equal(factor[i] * distinct[same[0]], a)
     assert count == len(distinct) < 40
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_keys_of_rows_of_one_form_at_other_places_differ(order):
+    """Bounds of rates, accelerations and jerks are such rows: equal keys would make the search for each one longer."""
+    n = 200
+    A = np.diff(np.eye(n) + np.eye(n, k=-7), n=order, axis=0)
+    m, weights = len(A), np.zeros(n)
+    count = find_distinct(A.ravel(), m, n, np.zeros(m, np.int64), np.zeros(m), weights, np.zeros(2 * m + 1, np.int64))
+    assert count >= m - 7 and len(np.unique(np.abs(A @ weights))) == m
