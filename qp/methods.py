@@ -17,4 +17,4 @@ METHODS: list[type[Method]] = [
     SparseActiveSet,  # sparse programs whose equalities leave few variables: over the factors of the equalities
     InteriorPoint,  # every program
 ]
-TRIED_IN_LOOPS: list[type[DualActiveSet]] = [SparseActiveSet, DualActiveSet]  # after some warm starts
+TRIED_IN_LOOPS: list[type[DualActiveSet]] = [SparseActiveSet, DualActiveSet]  # the first one also without warm starts
