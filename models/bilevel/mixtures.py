@@ -50,8 +50,6 @@ class Elliptical:
 
     def log_density(self, square: float, n: int) -> float:
         """Return the log density of the standard member in n dimensions where ||x||^2 = `square`; it decreases."""
-        if n == 1:
-            return float(self.projection.logpdf(math.sqrt(square)))
 
         #  int (2 pi v)^(-n/2) exp(-s / (2v)) p(v) dv
         def log_integrand(logs: np.ndarray) -> np.ndarray:
@@ -128,7 +126,9 @@ class Laplace(Elliptical):
         return logs - 0.5 * np.exp(logs) - math.log(2.0)
 
     def log_density(self, square: float, n: int) -> float:
-        return math.inf if square == 0.0 and n > 1 else super().log_density(square, n)
+        if n == 1:
+            return -math.sqrt(square) - math.log(2.0)
+        return math.inf if square == 0.0 else super().log_density(square, n)
 
 
 class Logistic(Elliptical):
@@ -139,6 +139,12 @@ class Logistic(Elliptical):
     """
 
     projection = stats.logistic()
+
+    def log_density(self, square: float, n: int) -> float:
+        if n == 1:
+            u = math.sqrt(square)
+            return -u - 2.0 * math.log1p(math.exp(-u))
+        return super().log_density(square, n)
 
     def log_mixing(self, logs: np.ndarray) -> np.ndarray:
         #  K = sqrt(V) / 2, so that the density of log V is k f(k) / 2
