@@ -33,6 +33,7 @@ def test_the_machine_is_the_program_that_is_written_down():
     assert machine.solution_.status == "optimal" and difference < 1e-3
 
 
+@pytest.mark.full
 def test_fifteen_fits_reach_the_loss_of_a_grid():
     found, best = example("svm_by_gradient").main()
     assert len(found.trace) == 15 and found.loss <= best

@@ -63,7 +63,7 @@ def test_tests_that_fail_or_do_not_end_catch_a_fault(tmp_path, monkeypatch, test
         f"from qp.room.code import excess\n\n\ndef test_it():\n    {test}\n"
     )
     fault = next(f for f in mutate.faults_of("qp/room/code.py", CODE) if f.after == "30.0")
-    ((_, found, _),) = mutate.tried([fault], [tmp_path], limit=3.0 if verdict == "no end" else 300.0, reach="room")
+    ((_, found, _),) = mutate.tried([fault], [tmp_path], limit=1.5 if verdict == "no end" else 300.0, reach="room")
     assert found == verdict
     assert (tmp_path / "qp" / "room" / "code.py").read_text() == CODE
 

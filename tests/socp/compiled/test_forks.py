@@ -82,7 +82,9 @@ def compile_under_the_lock():
             compiles()
 
 
-@pytest.mark.parametrize("work, forks", [(solves, 20), (compile_under_the_lock, 3)])
+@pytest.mark.parametrize("work, forks", [
+    (solves, 5), pytest.param(solves, 20, marks=pytest.mark.full), (compile_under_the_lock, 3),
+])  # fmt: skip
 def test_a_child_works(other_thread, work, forks):
     assert solves()
     other_thread(work)

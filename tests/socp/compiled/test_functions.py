@@ -46,6 +46,7 @@ def test_kernels_are_compiled_by_numba_and_one_warning_says_so(tmp_path):
     assert "with numba 0.60 to 0.68 they are compiled once" in out and files(tmp_path) == {}
 
 
+@pytest.mark.full
 def test_kernels_of_each_kind_work(tmp_path):
     run(HIDDEN + OF_EACH_KIND + LAST, tmp_path)
 
@@ -70,6 +71,7 @@ assert os.waitpid(child, 0)[1] == 0
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_process_is_forked_while_another_thread_compiles(tmp_path):
     write(tmp_path)

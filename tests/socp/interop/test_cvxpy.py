@@ -97,7 +97,9 @@ print(type(problem.get_problem_data("CENTRALPATH")[1].solver).__name__)
 """
 
 
-@pytest.mark.parametrize("installed, interface", [(1, "CentralPathQP"), (0, "CentralPath")])
+@pytest.mark.parametrize(
+    "installed, interface", [(1, "CentralPathQP"), pytest.param(0, "CentralPath", marks=pytest.mark.full)]
+)
 def test_one_import_brings_every_interface_that_is_installed(installed, interface):
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # nothing is solved
     command = [sys.executable, "-c", FRESH.format(installed=installed)]
