@@ -22,12 +22,14 @@ from tests.models.test_protocol import OF_SEQUENCES, PUBLIC, sequences_of
 from tests.support.everyday_uses import USES, X, fit, raises
 
 TOPICS = {"max_iter": 2, "random_state": 0}
+CHOSEN_BY_MARGINS = models.MaxMarginScoreSpace, models.ScoreSpaceClassifier  # long
 # scikit-learn's estimator, ours of its kind, run in every test run; the first is for machines it lacks
 TABLE = [
-    (linear_model.LogisticRegression(), [models.BilevelClassifier(), models.MultiTaskSVC()], True),
+    (linear_model.LogisticRegression(), [models.MultiTaskSVC()], True),
     (linear_model.LogisticRegression(), [
-        models.CoupledDiscriminant(max_iter=20), models.MEDClassifier(), models.MinimaxProbabilityClassifier(),
-        models.KnowledgeSVC(), models.ExplanationAugmentedSVC(explain=first_features),
+        models.BilevelClassifier(), models.CoupledDiscriminant(max_iter=20), models.MEDClassifier(),
+        models.MinimaxProbabilityClassifier(), models.KnowledgeSVC(),
+        models.ExplanationAugmentedSVC(explain=first_features),
     ], False),
     (linear_model.LogisticRegression(), [models.LogisticRegression()], True),
     (svm.SVC(), [models.SVC()], True),
@@ -130,7 +132,7 @@ def test_what_is_taken_and_refused(ours, theirs):
 
 
 @pytest.mark.parametrize("kind", [
-    pytest.param(kind, marks=pytest.mark.full if kind is models.ScoreSpaceClassifier else ())
+    pytest.param(kind, marks=pytest.mark.full if kind in CHOSEN_BY_MARGINS else ())
     for kind in OF_SEQUENCES if hasattr(kind, "score")
 ])  # fmt: skip
 def test_uses_of_sequences(kind):

@@ -77,7 +77,10 @@ if sklearn.__version__.startswith("1.6."):  # it tells the weighted samples from
         kind.__name__: {"check_sample_weight_equivalence_on_dense_data": "this version gives both other classes"}
         for kind in (models.BilevelClassifier, models.KnowledgeSVC, models.MultiTaskSVC)
     }
-LONG = ("MaxMarginScoreSpace", "ScoreSpaceClassifier", "MEDClassifier", "MedLDA", "NuSVC", "CoupledDiscriminant")
+LONG = (
+    "MaxMarginScoreSpace", "ScoreSpaceClassifier", "FreeEnergyClassifier", "MEDClassifier", "MedLDA", "NuSVC",
+    "CoupledDiscriminant",
+)  # fmt: skip
 
 
 def estimators_to_check():
@@ -127,7 +130,7 @@ def sequences_of(model):
     models.LargeMarginHMM(2, max_iter=2, random_state=0),
     models.FisherKernelLearning(2, max_iter=3, random_state=0),
     *(
-        kind(model)
+        pytest.param(kind(model), marks=pytest.mark.full if kind is models.ScoreSpaceClassifier else ())
         for kind in OF_SEQUENCES_OR_TOPICS
         for model in (models.DiscreteHMM(2, random_state=0), models.GaussianHMM(2, random_state=0))
     ),

@@ -16,7 +16,7 @@ from bench import peers
 from bench.answers import answer
 from bench.answers.verify import verify
 from bench.compare import comparison as compare
-from bench.compare import worker
+from bench.compare import report, worker
 from bench.compare.comparison import Limits
 from bench.compare.measurement import Measurement, Record
 from bench.programs import catalogue, generate, many, repeated, small, tiny
@@ -258,6 +258,7 @@ def test_a_wrong_answer_of_ours_makes_exit_code_one(tmp_path, monkeypatch, capsy
             kept.add(Measurement("mpc_3", "mpc", 3, *told, 1.0, n=1))
 
         monkeypatch.setattr(compare, "run", run)
+        monkeypatch.setattr(report, "_pictures", lambda results: {})  # test_by_hand draws them
         assert command.main(arguments) == code
 
     def interrupted(*arguments):

@@ -283,7 +283,8 @@ def test_it_is_told_whether_the_prior_binds():
     assert np.abs(strong.coef_ - weak.coef_).max() > 1e-3
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, pytest.param(load_digits, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
 def test_a_good_prior_helps_by_default(load):
     """Train on eight samples, with a prior of 200 other samples; the defaults were chosen on the second data set."""
     X, y = load(return_X_y=True)

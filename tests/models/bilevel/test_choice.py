@@ -30,7 +30,7 @@ def prior_of(direction):
     return GenerativePrior(t, (0.05, 0.05), (Sigma, Sigma))
 
 
-@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 12), marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 12), marks=pytest.mark.full)])
 def test_it_never_loses_much_to_samples_alone_or_prior_alone(seeds):
     for direction in (1.0, -1.0):  # a right prior, and a wrong one
         prior, found = prior_of(direction), []
@@ -152,7 +152,7 @@ def explicit_weights(model, features, V, t):
     return np.vstack([features, V, t]).T @ (model.space_.basis @ model.coef_[0])
 
 
-@pytest.mark.parametrize("seeds", [range(108, 110), pytest.param(range(100, 112), marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", [[108], pytest.param(range(100, 112), marks=pytest.mark.full)])
 def test_each_kind_helps_and_both_help_more_and_contradictions_are_not_believed(seeds):
     mask = np.arange(SHOWN + NOISE) < SHOWN
     found = []

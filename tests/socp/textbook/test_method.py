@@ -64,7 +64,7 @@ def test_scaling_maps_z_and_s_to_the_same_point():
 # ---- the method
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(16), *(pytest.param(k, marks=pytest.mark.full) for k in range(16, 40))])
 def test_random_programs(seed):
     rng = np.random.default_rng(seed)
     program = well_posed(seed)

@@ -183,6 +183,7 @@ def test_the_callers_point_has_the_residuals_of_the_equilibrated_one():
     np.testing.assert_allclose(left, units.factor * units.D * right, atol=1e-10)
 
 
+@pytest.mark.full
 def test_equilibration_helps_in_wild_units():
     whole, without_it = 0, 0
     for seed in range(10):
