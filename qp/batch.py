@@ -119,7 +119,11 @@ class Programs(BatchData):
         True for rows with one entry.
     are_crossed : array of bool, shape (1 or k,)
         True for programs with a lower side above the upper side; they are solved alone.
+    ready : DualActiveSet or None
+        A method with matrices that all programs share, for the first thread that takes it.
     """
+
+    ready: DualActiveSet | None = None
 
     l: np.ndarray
     u: np.ndarray
@@ -314,6 +318,9 @@ def solve_programs(
     solve_batch(many, groups, new_solver, settings, started)
     for group in groups:
         group.release()
+    if programs.ready is not None:
+        programs.ready.release()
+        programs.ready = None
     return many
 
 
@@ -332,9 +339,8 @@ def loop_for(programs: Programs, settings: Settings) -> np.ndarray | None:
         return None
     are_definite = np.zeros(len(programs.P), bool)
     if programs.share_matrices and not programs.are_crossed.all():
-        dual = DualActiveSet(programs.program(0), settings)  # It leaves the factor to the method of the first thread.
+        programs.ready = dual = DualActiveSet(programs.program(0), settings)
         are_definite[0] = dual.is_definite
-        dual.release()
     else:
         find_definite(programs.P.reshape(-1, n * n), n, are_definite)
     return are_definite if are_definite.any() else None
@@ -379,7 +385,8 @@ class LoopGroup(QuadraticGroup):
     taken: tuple[DualActiveSet, ...] = ()
 
     def worker(self) -> Callable[[Task], None]:
-        dual = DualActiveSet(self.programs.program(int(self.chosen[0])), self.settings)
+        dual, self.programs.ready = self.programs.ready, None
+        dual = dual or DualActiveSet(self.programs.program(int(self.chosen[0])), self.settings)
         self.taken = (*self.taken, dual)
         return lambda task: dual.solve_each(self.batch, *task)
 
@@ -406,8 +413,11 @@ def groups_of(
     for apart in (programs.bounds, loop[:, None]):
         if len(apart) > 1:
             kinds = side_by_side(kinds, apart)
-    crossed, loops = (np.broadcast_to(marks, programs.k) for marks in (programs.are_crossed, loop))
-    groups = (chosen[~crossed[chosen]] for chosen in alike(kinds, programs.k))
+    loops = np.broadcast_to(loop, programs.k)
+    groups = alike(kinds, programs.k)
+    if programs.are_crossed.any():
+        crossed = np.broadcast_to(programs.are_crossed, programs.k)
+        groups = [chosen[~crossed[chosen]] for chosen in groups]
     found = list[QuadraticGroup]()
     for chosen in groups:
         if chosen.size and loops[chosen[0]]:

@@ -123,4 +123,5 @@ def refuse_failed(many: Any) -> None:
 def side_by_side(*parts: np.ndarray) -> np.ndarray:
     """Concatenate arrays along their second axis; each has a row for each program or one row for all."""
     count = max(map(len, parts))
-    return np.concatenate([np.broadcast_to(part, (count, *part.shape[1:])) for part in parts], axis=1)
+    wide = [part if len(part) == count else np.broadcast_to(part, (count, *part.shape[1:])) for part in parts]
+    return np.concatenate(wide, axis=1)
