@@ -23,11 +23,12 @@ def pytest_configure(config):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection():
-    """Collect no garbage meanwhile, and leave what the tests are made of, a million objects, out of it afterwards."""
+    """Collect no garbage meanwhile, afterwards seldom and never among what the tests are made of, a million objects."""
     gc.disable()
     yield
     gc.enable()
     gc.freeze()
+    gc.set_threshold(10_000)
 
 
 @pytest.fixture(scope="session")

@@ -55,7 +55,10 @@ print(*pickle.loads(pickle.dumps(machine)).predict([[2.0, 1.0], [-2.0, 1.0]]))
 """
 
 
-@pytest.mark.parametrize("first", ["", "import models"], ids=["before theirs", "after theirs"])
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param("", id="before theirs"), pytest.param("import models", marks=pytest.mark.full, id="after theirs")],
+)
 def test_beside_a_models_py_of_the_users_own(tmp_path, first):
     (tmp_path / "models.py").write_text("THEIRS = 1\n", encoding="utf-8")
     script = tmp_path / "script.py"
