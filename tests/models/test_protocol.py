@@ -79,7 +79,7 @@ if sklearn.__version__.startswith("1.6."):  # it tells the weighted samples from
     }
 LONG = (
     "MaxMarginScoreSpace", "ScoreSpaceClassifier", "FreeEnergyClassifier", "MEDClassifier", "MedLDA", "NuSVC",
-    "CoupledDiscriminant",
+    "CoupledDiscriminant", "SVCCV", "FisherScore", "FreeEnergyScore", "SufficientStatistics",
 )  # fmt: skip
 
 

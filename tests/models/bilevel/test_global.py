@@ -34,7 +34,7 @@ def best_of_directions(samples, prior, constants, count):
     return best
 
 
-@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.full) for seed in (5, 9))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in (2, 5, 9))])
 def test_in_the_plane_the_optimum_is_that_of_all_directions(seed):
     samples, prior, _ = random_problem(seed, samples=8, n=2, apart=0.4, sigma="full", omega="full")
     constants = Constants(1.5, 3.0, 1.0, 5.0, math.inf)

@@ -26,7 +26,7 @@ def machine(n=400, kernel="rbf", C=1.0, bias=True, sides=1, seed=0, features=6, 
 
 
 @pytest.mark.parametrize("kernel, parameters", [("rbf", {}), ("poly", {"coef0": 1.0}), ("linear", {})])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("C", [0.01, 1.0, pytest.param(100.0, marks=pytest.mark.full)])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("sides", [1, 2])
 def test_it_finds_what_is_found_with_the_matrix_in_full(kernel, parameters, C, bias, sides):
