@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+COLD = 32  # answers of one method after which cold solves are a loop: few solves have the same bits in any order
 ALLOWED = 10  # answers of the method on trial for each failure, after which another method solves the program
 
 
@@ -34,9 +35,9 @@ class Switch:
         self.solved += 1
 
     def is_due(self, is_warm: bool = True) -> bool:
-        """Return True if going over should be considered now; without warm starts, after two answers at least."""
+        """Return True if going over should be considered now; without warm starts, after `COLD` answers at least."""
         solved = self.solved
-        return self._is_open and solved > int(not is_warm) and solved & (solved - 1) == 0
+        return self._is_open and solved >= (1 if is_warm else COLD) and solved & (solved - 1) == 0
 
     def succeeded(self) -> None:
         """Count an answer of the method on trial."""

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import qp
 from qp.active_set.sparse import SparseActiveSet
 from qp.method import Offer
+from qp.plan.switch import COLD
 from socp import Status
 from socp.problem.settings import Settings
 from tests.support.defined import KINDS, dynamics, inventory, mixed_up, residual, soft
@@ -89,9 +90,9 @@ def test_a_loop_without_warm_starts_goes_over_and_its_answers_do_not_depend_on_t
 
     def answers(order):
         solver, found = qp.Solver(program), {}
-        for _ in range(8):
+        for _ in range(COLD):
             solver.update(l=program.l, u=program.u)
-            solver.solve()
+            assert solver.solve().plan.method == "interior point"
         for k in order:
             solver.update(l=steps[k] * program.l, u=steps[k] * program.u)
             found[k] = solver.solve()
@@ -122,7 +123,7 @@ def test_a_loop_without_warm_starts_stays_where_rounds_would_cost_more(what):
         x = np.clip(0.1 * rng.normal(size=n), -0.2, 0.2)
         data["l"] = data["u"] = program.A @ x
     solver = qp.Solver(q=q, **data)
-    for _ in range(10):
+    for _ in range(COLD + 2):
         solver.update(q=q * (1.0 + 0.01 * rng.normal(size=n)))
         assert solver.solve().status is Status.OPTIMAL and len(solver.methods) == 1
 
