@@ -207,9 +207,7 @@ def begin_sparse(
     for k in range(rows):
         i = s.sided[k] if k < first else m + s.bounded[k - first]
         lower[k], upper[k] = at[i], v[i]
-    for k in range(rows, s.work.m + s.work.n):
-        lower[k] = upper[k] = 0.0
-    begin_at(s.work, lower, upper)
+    begin_at(s.work, lower[:rows], upper[:rows])
     return True
 
 

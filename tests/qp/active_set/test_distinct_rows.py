@@ -148,3 +148,19 @@ def test_keys_of_rows_of_one_form_at_other_places_differ(order):
     m, weights = len(A), np.zeros(n)
     count = find_distinct(A.ravel(), m, n, np.zeros(m, np.int64), np.zeros(m), weights, np.zeros(2 * m + 1, np.int64))
     assert count >= m - 7 and len(np.unique(np.abs(A @ weights))) == m
+
+
+@pytest.mark.parametrize("what", ["bounds", "pairs", "bounds and pairs"])
+def test_programs_whose_rows_are_products_by_blas(what):
+    rng, n = np.random.default_rng(6), 80
+    F, A = rng.normal(size=(n, n)), rng.normal(size=(30, n))
+    P, q, u, ub = F @ F.T / n + np.eye(n), 3.0 * rng.normal(size=n), 0.3 + rng.random(30), 0.1 + rng.random(n)
+    G = {"bounds": [np.eye(n), -np.eye(n)], "pairs": [A, -A], "bounds and pairs": [A, -np.eye(n), -A, np.eye(n)]}[what]
+    h = {"bounds": [ub, ub], "pairs": [u, u], "bounds and pairs": [u, ub, u, ub]}[what]
+    stated = qp.QuadraticProgram(P, q, np.vstack(G), u=np.concatenate(h))
+    rows = {} if what == "bounds" else {"A": A, "l": -u, "u": u}
+    bounds = {} if what == "pairs" else {"lb": -ub, "ub": ub}
+    found, expected = qp.solve(stated), qp.solve(P, q, **rows, **bounds)
+    assert found.plan.method == expected.plan.method == "dual active set"
+    check(stated, found)
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-9)

@@ -248,3 +248,22 @@ def test_a_loop_of_own_points_goes_over_and_a_working_set_that_costs_too_much_is
     assert method._workspace.work.count > 0 and method.find(True) is None
     method._workspace.step = step
     assert method.find(False).status is Status.OPTIMAL
+
+
+def test_a_start_in_a_program_of_many_equalities_writes_to_the_rows_of_the_working_set_alone():
+    """The set has four rows where the program has 60 equalities and 64 variables."""
+    program = residual(np.random.default_rng(3), m=60)
+    expected = by_interior_point(program)
+    method = over_equalities(program)
+    work = method._workspace.work
+    assert work.m + work.n == 4
+    beyond = work.margin, work.v, work.u, work.Mv, work.Mu, work.L, work.D, work.scale
+    kept = [array.copy() for array in beyond]
+    for array in beyond[:5]:
+        array[:] = 123.0
+    assert method.start_at(expected.x, expected.y, expected.z_bounds)
+    assert all((array == 123.0).all() for array in beyond[:5])
+    np.testing.assert_array_equal(work.scale, kept[-1])
+    found = method.find(True)
+    assert found.status is Status.OPTIMAL and found.iterations <= 1
+    np.testing.assert_allclose(found.x, expected.x, atol=1e-7)
