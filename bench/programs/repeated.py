@@ -13,6 +13,7 @@ backend by stages, are asked of controllers that know their stages (`control`).
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -82,10 +83,13 @@ def measure(solver: str, group: str, program: Program, tol: float, own: Call | N
 def by_calls(call: Call, programs: Sequence[Program]) -> Measured:
     """Return the worst of the last answers to each program, with the median time of all calls; see `measure`."""
     call(programs[0])  # The first call may load something and is not timed.
-    answers = [(call(programs[k % len(programs)]), programs[k % len(programs)]) for k in _enough()]
-    worst, asked = max(answers[-len(programs) :], key=lambda one: verify(one[1], one[0].x, one[0].y, one[0].z).worst)
-    seconds = median(answer.seconds for answer, _ in answers)
-    return replace(worst, setup_seconds=0.0, solve_seconds=seconds), asked, len(answers)
+    times, last = list[float](), deque[tuple[Answer, Program]](maxlen=len(programs))
+    for k in _enough():  # Answers that were all kept would take fresh memory in each call, and the collector's time.
+        program = programs[k % len(programs)]
+        last.append((call(program), program))
+        times.append(last[-1][0].seconds)
+    worst, asked = max(last, key=lambda one: verify(one[1], one[0].x, one[0].y, one[0].z).worst)
+    return replace(worst, setup_seconds=0.0, solve_seconds=median(times)), asked, len(times)
 
 
 def _enough() -> Iterator[int]:
