@@ -184,11 +184,9 @@ class Engine(SetUpOnce):
             assert last.answer is not None
             active = active_sides(self.program, last.answer)
         for kind in TRIED_IN_LOOPS:
-            method = (
-                None
-                if isinstance(first, kind) or not (is_warm or kind.begins_cold)
-                else kind.on_trial(self.program, self.settings, self._switch.solved, plan, active)
-            )
+            if isinstance(first, kind) or not (is_warm or kind.begins_cold):
+                continue
+            method = kind.on_trial(self.program, self.settings, self._switch.solved, plan, active)
             if method is None:
                 continue
             if first is last:

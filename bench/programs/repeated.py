@@ -84,7 +84,7 @@ def by_calls(call: Call, programs: Sequence[Program]) -> Measured:
     """Return the worst of the last answers to each program, with the median time of all calls; see `measure`."""
     call(programs[0])  # The first call may load something and is not timed.
     times, last = list[float](), deque[tuple[Answer, Program]](maxlen=len(programs))
-    for k in _enough():  # Answers that were all kept would take fresh memory in each call, and the collector's time.
+    for k in _enough():
         program = programs[k % len(programs)]
         last.append((call(program), program))
         times.append(last[-1][0].seconds)

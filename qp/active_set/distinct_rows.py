@@ -3,6 +3,9 @@
 Many modellers state l <= a'x <= u as the two rows a'x <= u and -a'x <= -l, and bounds as rows with one entry.  The dual
 active set sees each such row once, with the tightest of its sides; its multiplier belongs to the row of A that gives
 the side.  Rows of A that are distinct come first, in the order of A, and the bounds of variables after them.
+
+`socp.linalg.parallel_rows` finds multiples of sparse rows, up to rounding; the keys of the dense rows here are inner
+products, and a row has to be another one or its opposite exactly.
 """
 
 from __future__ import annotations
@@ -82,7 +85,9 @@ def take_tightest(
         lower[r], upper[r], giver[2 * r], giver[2 * r + 1] = l[m + j], u[m + j], -1, -1
     for i in range(m):
         r, f = place_of(row_of[i], distinct), factor[i]
-        first, second = (l[i] / f, u[i] / f) if f > 0.0 else (u[i] / f, l[i] / f)
+        first, second = l[i] / f + 0.0, u[i] / f + 0.0  # + 0.0 turns the -0.0 of a negative factor into 0.0.
+        if f < 0.0:
+            first, second = second, first
         if first > lower[r]:
             lower[r], giver[2 * r] = first, i
         if second < upper[r]:

@@ -120,7 +120,7 @@ def invert_factor(dual: DualSet) -> None:
         dual.correction[i] = 0.0
         for k in range(i + 1, n):
             dual.correction[k] = -inverse * R[i * n + k]
-        add_rows_of(M[m:], dual.correction, dual.wanted, places_of(dual.correction, i + 1, n, dual.wanted), row)
+        add_rows_of(M[m:], dual.correction, dual.wanted, nonzeros_of(dual.correction, i + 1, n, dual.wanted), row)
         row[i] = inverse
 
 
@@ -136,7 +136,7 @@ def make_rows(A: Floats, dual: DualSet) -> bool:
         for j in range(n):
             row[j] = a[j] if n >= BY_BLAS else 0.0
         if n < BY_BLAS:
-            add_rows_of(M[m:], a, dual.wanted, places_of(a, 0, n, dual.wanted), row)
+            add_rows_of(M[m:], a, dual.wanted, nonzeros_of(a, 0, n, dual.wanted), row)
     if n >= BY_BLAS:
         solve_lower(n, dual.R, m, M[:m].reshape(m * n))
     for i in range(N):
@@ -152,7 +152,7 @@ def make_rows(A: Floats, dual: DualSet) -> bool:
 
 
 @inner
-def places_of(x: Floats, first: int, end: int, out: Ints) -> int:
+def nonzeros_of(x: Floats, first: int, end: int, out: Ints) -> int:
     """Write the places of the entries of x[first:end] that are not zero to `out`; return how many there are."""
     count = 0
     for k in range(first, end):

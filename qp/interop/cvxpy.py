@@ -24,10 +24,10 @@ class CentralPathQP(Interface, QpSolver):  # type: ignore[misc]
     --------
     >>> import cvxpy
     >>> import socp.interop.cvxpy
-    >>> x = cvxpy.Variable(2, bounds=[1, 2])
+    >>> x = cvxpy.Variable(2, bounds=[0, 1])
     >>> problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(x - [-1, 3])))
     >>> round(problem.solve(solver="CENTRALPATH"), 6), x.value.round(6)
-    (5.0, array([1., 2.]))
+    (5.0, array([0., 1.]))
     """
 
     solver = Solver

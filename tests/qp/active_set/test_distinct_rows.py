@@ -61,6 +61,11 @@ def test_sides_apart_are_one_row(seed):
     np.testing.assert_allclose(gradient, 0.0, atol=1e-7)
 
 
+def test_a_bound_of_zero_has_no_sign():
+    x = qp.solve(np.eye(2), [1.0, 1.0], A=-np.eye(2), u=[0.0, 0.0]).x
+    assert not x.any() and not np.signbit(x).any()
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_loops_batches_and_own_points(seed):
     """A loop whose sides move, a batch and points of the caller's find what single programs find."""
