@@ -59,7 +59,7 @@ def in_memory(model, classes, seed):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ends=st.lists(st.integers(0, 300), max_size=6), classes=st.integers(2, 4), seed=st.integers(0, 5))
 def test_any_cut_into_blocks_has_the_answer_of_memory(model, ends, classes, seed):
     X, y, weights = samples(classes, seed=seed)

@@ -30,7 +30,7 @@ def prior_of(direction):
     return GenerativePrior(t, (0.05, 0.05), (Sigma, Sigma))
 
 
-@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 12), marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(12), marks=pytest.mark.full)])
 def test_it_never_loses_much_to_samples_alone_or_prior_alone(seeds):
     for direction in (1.0, -1.0):  # a right prior, and a wrong one
         prior, found = prior_of(direction), []
